@@ -97,15 +97,21 @@ $script:Return = {
 }
 
 # For a machine that stops between two moves: without its folders no script of the node would start. The task of
-# the next start of Windows needs none of them.
+# the next start of Windows needs none of them, and tries again while another program holds one. A machine that
+# takes no task is upgraded all the same.
 function Register-Return {
     [CmdletBinding()]
     param()
-    $text = "`$script:Root = '$script:Root'`n$script:Return"
+    $text = "`$script:Root = '$script:Root'`nforeach (`$try in 1..240) {`ntry {`n$script:Return`nbreak`n"
+    $text += "} catch { Start-Sleep -Milliseconds 500 }`n}"
     $encoded = [Convert]::ToBase64String([Text.Encoding]::Unicode.GetBytes($text))
     $line = "-NoProfile -NonInteractive -EncodedCommand $encoded"
     $start = @{ Program = (Get-PowerShellPath); ArgumentLine = $line; Trigger = 'startup'; Enabled = $true }
-    Set-Task -Name 'imagegen-return' @start
+    try {
+        Set-Task -Name 'imagegen-return' @start
+    } catch {
+        Write-NodeLine -Text "no task would bring the scripts back after a power cut: $($_.Exception.Message)"
+    }
 }
 
 function Unregister-Return {
@@ -148,10 +154,17 @@ function Switch-Payload {
     Write-NodeLine -Text "the plan is of Kubernetes $($plan.kubernetes) now"
 }
 
+# The machine may stop on this way, too. With nothing left to move the task does nothing, so that one that stays
+# must not keep the node down.
 function Restore-Payload {
     [CmdletBinding()]
     param()
+    Register-Return
     Invoke-FileAction -Action $script:Return
-    Unregister-Return
+    try {
+        Unregister-Return
+    } catch {
+        Write-NodeLine -Text "the task imagegen-return stays: $($_.Exception.Message)"
+    }
     Write-NodeLine -Text 'the plan that was in use is in its place again'
 }

@@ -3,7 +3,7 @@
 use super::root;
 
 /// File below `provisioners/`, text, and what happens without it.
-const KEPT: [(&str, &str, &str); 44] = [
+const KEPT: [(&str, &str, &str); 47] = [
     (
         "node/Upgrade-Node.ps1",
         "            Clear-PreviousPayload\n            $switched = $true",
@@ -13,6 +13,21 @@ const KEPT: [(&str, &str, &str); 44] = [
         "node/Upgrade.ps1",
         "    Register-Return\n    Move-Payload",
         "a machine that stops between two moves has no script any more",
+    ),
+    (
+        "node/Upgrade.ps1",
+        "    Register-Return\n    Invoke-FileAction -Action $script:Return",
+        "nor has one that stops on the way back of an upgrade that failed",
+    ),
+    (
+        "node/Upgrade.ps1",
+        "foreach (`$try in 1..240) {`ntry {`n$script:Return`nbreak`n",
+        "a scanner that holds a folder at the next start leaves a node without scripts",
+    ),
+    (
+        "node/Upgrade.ps1",
+        "    try {\n        Set-Task -Name 'imagegen-return'",
+        "a machine that takes no task is drained, stopped, and not upgraded",
     ),
     (
         "engine/Tools.ps1",

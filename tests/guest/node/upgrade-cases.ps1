@@ -26,8 +26,10 @@ function Test-Upgrade {
     $kubelet = Get-ServiceConfig -Name 'kubelet'
     Assert-That -Name 'its node runs on' -Holds ($kubelet['state'] -eq 'running') -Detail $kubelet
     [IO.Directory]::Delete("$world/C/imagegen/node.aside")
+    Set-Simulation -Area 'os' -Name 'noTasks' -Value 'yes'
     $run = Invoke-NodeScript -World $world -Name 'Upgrade-Node' -With @{ Payload = $zip; Sha256 = $digest }
-    Assert-Run -Name 'a payload is put in place' -Run $run -Code 0
+    Set-Simulation -Area 'os' -Name 'noTasks' -Value $null
+    Assert-Run -Name 'a payload is put in place, also without a task' -Run $run -Code 0
     $kept = [IO.File]::Exists("$world/C/imagegen/previous/guest-plan.json")
     Assert-That -Name 'the payload before is kept' -Holds $kept
     $kubelet = Get-ServiceConfig -Name 'kubelet'
@@ -105,6 +107,8 @@ function Test-FailedUpgrade {
     $holds = $told.Contains('the plan that was in use is back')
     Assert-That -Name 'the old plan is back' -Holds $holds -Detail $told
     Assert-That -Name 'byte for byte' -Holds ([IO.File]::ReadAllText($plan) -ceq $before)
+    $task = Get-Task -Name 'imagegen-return'
+    Assert-That -Name 'no task of the way back stays' -Holds ($null -eq $task) -Detail $task
     $kubelet = Get-ServiceConfig -Name 'kubelet'
     Assert-That -Name 'and the node runs' -Holds ($kubelet['state'] -eq 'running')
     # What an upgrade before this one has kept is not the plan in use.
