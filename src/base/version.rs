@@ -70,9 +70,8 @@ impl Version {
     /// 1.36.0.
     pub fn is_other_prerelease(&self, text: &str) -> bool {
         let (_, rest) = split_stated(text);
-        let end = rest.find(|c: char| !matches!(c, '-' | '.') && !c.is_ascii_alphanumeric());
-        let stated = &rest[..end.unwrap_or(rest.len())];
-        is_prerelease(stated) && self.split_numbers().1 != stated && self.has_numbers_of(text)
+        let (own, stated) = (cut_build(self.split_numbers().1), cut_build(&rest));
+        is_prerelease(stated) && own != stated && self.has_numbers_of(text)
     }
 
     fn has_numbers_of(&self, text: &str) -> bool {
@@ -111,6 +110,12 @@ fn split_stated(text: &str) -> (Vec<u64>, String) {
     let rest = text.split_off(end.unwrap_or(text.len()));
     let parts = text.split('.');
     (parts.map_while(|part| part.parse().ok()).collect(), rest)
+}
+
+/// What follows the numbers, without the build behind it: `-rc.1` of `-rc.1+k3s1` and of `-rc.1 (abc)`.
+fn cut_build(rest: &str) -> &str {
+    let end = rest.find(|c: char| !matches!(c, '-' | '.') && !c.is_ascii_alphanumeric());
+    &rest[..end.unwrap_or(rest.len())]
 }
 
 fn is_prerelease(rest: &str) -> bool {
@@ -377,6 +382,14 @@ mod tests {
             ("1.36.0.0", "1.36.0-rc.1", true),
             ("1.36.0 for a tool-prefix", "1.36.0", true),
             ("1.36.0-flannel1", "1.36.0", true),
+            ("v1.36.0-rc.1+rke2r1", "1.36.0-rc.1+rke2r1", true),
+            ("v1.36.0-rc.1", "1.36.0-rc.1+rke2r1", true),
+            ("v1.36.0-eks-abc", "1.36.0", true),
+            ("v1.27.3-hotfix.20230728", "1.27.3", true),
+            ("1.24.0-gke.100", "1.24.0", true),
+            ("1.1.8.dev12", "1.1.8.dev12", true),
+            ("v0.5.0-rc1", "0.5.0-rc1", true),
+            ("28.0.0+incompatible", "28.0.0", true),
         ] {
             let planned: Version = planned.parse().expect("a version");
             assert_eq!(planned.is_stated_by(stated), same, "{stated} {planned}");
