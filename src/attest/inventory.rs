@@ -29,6 +29,8 @@ pub struct Item {
     /// SPDX expression.
     pub license: Option<String>,
     pub purl: Option<String>,
+    /// The Go module that it is built from, in the case that advisories write.
+    pub module: Option<String>,
     pub cpe: Option<String>,
     /// Algorithm (`sha256`) and digest.
     pub hashes: Vec<(String, String)>,
@@ -118,6 +120,7 @@ fn empty_item(role: Role, name: &str) -> Item {
         summary: None,
         license: None,
         purl: None,
+        module: None,
         cpe: None,
         hashes: Vec::new(),
         url: None,
@@ -259,20 +262,19 @@ fn describe_artifact(
         PayloadKind::Exe | PayloadKind::Msi => ItemKind::Application,
         PayloadKind::File => ItemKind::File,
     };
-    let cpe = identity
-        .and_then(|identity| identity.cpe.as_ref())
-        .filter(|_| !overridden);
+    let own = identity.filter(|_| !overridden);
+    let cpe = own.and_then(|identity| identity.cpe.as_ref());
+    let module = own.and_then(|it| purl::find_module(it, artifact.version.as_str()));
     let sources = artifact.digests.iter().flat_map(|pin| pin.source.clone());
     let proofs = image.proofs.get(component);
     Item {
         kind,
         version: Some(artifact.version.to_string()),
-        supplier: identity
-            .and_then(|identity| identity.supplier.clone())
-            .filter(|_| !overridden),
+        supplier: own.and_then(|identity| identity.supplier.clone()),
         summary: note.and_then(|note| note.summary.clone()),
         license: Some(artifact.license.clone()),
         purl: Some(purl::format_artifact(artifact, identity, overridden)),
+        module: module.map(|(name, _)| name),
         cpe: cpe.map(|cpe| cpe.replace("{version}", artifact.version.as_str())),
         hashes: subject.digests.iter().map(format_digest).collect(),
         url: Some(artifact.url.public_url().to_owned()),

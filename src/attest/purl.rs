@@ -11,13 +11,10 @@ pub fn format_artifact(
     identity: Option<&ComponentIdentity>,
     overridden: bool,
 ) -> String {
-    let module = identity.and_then(|identity| identity.module.as_deref());
-    let by_module = module.filter(|_| !overridden).map(|module| {
-        let (module, subpath) = module.split_once('#').unwrap_or((module, ""));
-        format_module(module, artifact.version.as_str(), subpath)
-    });
-    if let Some(purl) = by_module {
-        return purl;
+    let version = artifact.version.as_str();
+    let identity = identity.filter(|_| !overridden);
+    if let Some((module, subpath)) = identity.and_then(|it| find_module(it, version)) {
+        return format_module(&module, version, subpath);
     }
     if !overridden && !artifact.purl.starts_with("pkg:generic/") {
         return lower_repository(&artifact.purl);
@@ -31,7 +28,7 @@ pub fn format_artifact(
     let mut purl = format!(
         "pkg:generic/{}@{}",
         encode(&artifact.component),
-        encode(artifact.version.as_str())
+        encode(version)
     );
     append_qualifiers(&mut purl, &qualifiers);
     purl
@@ -47,14 +44,25 @@ fn lower_repository(purl: &str) -> String {
     }
 }
 
-/// `{goMajor}` stands for the suffix that a module of a major version from 2 on has in its path.
-fn format_module(module: &str, version: &str, subpath: &str) -> String {
+/// The Go module of a component and the folder of its program: `k8s.io/kubernetes` and `cmd/kubelet`. `{goMajor}` stands
+/// for the suffix that a module of a major version from 2 on has in its path.
+pub fn find_module<'a>(
+    identity: &'a ComponentIdentity,
+    version: &str,
+) -> Option<(String, &'a str)> {
+    let module = identity.module.as_deref()?;
+    let (module, subpath) = module.split_once('#').unwrap_or((module, ""));
     let major = version.split('.').next().unwrap_or_default();
     let suffix = match major.parse::<u32>() {
         Ok(major) if major >= 2 => format!("/v{major}"),
         _ => String::new(),
     };
-    let module = module.replace("{goMajor}", &suffix);
+    Some((module.replace("{goMajor}", &suffix), subpath))
+}
+
+/// Modules are written in lower case (purl-spec, type `golang`), whatever their names are.
+fn format_module(module: &str, version: &str, subpath: &str) -> String {
+    let module = module.to_ascii_lowercase();
     let mut purl = format!("pkg:golang/{module}@v{}", encode(version));
     if !subpath.is_empty() {
         let _ = write!(purl, "#{subpath}");
@@ -134,18 +142,28 @@ mod tests {
 
     #[test]
     fn modules_of_a_later_major_version_have_it_in_their_path() {
+        let format = |module: &str, version: &str| {
+            let identity = serde_json::json!({ "module": module, "source": "none" });
+            let identity: ComponentIdentity = serde_json::from_value(identity).expect("identity");
+            let (module, subpath) = find_module(&identity, version).expect("a module");
+            format_module(&module, version, subpath)
+        };
         let containerd = "github.com/containerd/containerd{goMajor}";
         assert_eq!(
-            format_module(containerd, "2.3.4", ""),
+            format(containerd, "2.3.4"),
             "pkg:golang/github.com/containerd/containerd/v2@v2.3.4"
         );
         assert_eq!(
-            format_module(containerd, "1.7.27", ""),
+            format(containerd, "1.7.27"),
             "pkg:golang/github.com/containerd/containerd@v1.7.27"
         );
         assert_eq!(
-            format_module("k8s.io/kubernetes", "1.36.4", "cmd/kubelet"),
+            format("k8s.io/kubernetes#cmd/kubelet", "1.36.4"),
             "pkg:golang/k8s.io/kubernetes@v1.36.4#cmd/kubelet"
+        );
+        assert_eq!(
+            format("github.com/Azure/azure-container-networking", "1.6.34"),
+            "pkg:golang/github.com/azure/azure-container-networking@v1.6.34"
         );
     }
 

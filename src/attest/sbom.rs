@@ -50,19 +50,14 @@ impl BillOfMaterials<'_> {
     fn list_modules(&self) -> Vec<GoModule<'_>> {
         let mut modules: BTreeMap<&str, GoModule<'_>> = BTreeMap::new();
         for item in self.items.iter().filter(|item| !item.outside) {
-            let (Some(purl), Some(version)) = (item.purl.as_deref(), &item.version) else {
-                continue;
-            };
-            let purl = purl.split('#').next().unwrap_or(purl);
-            let Some((name, _)) = purl
-                .strip_prefix("pkg:golang/")
-                .and_then(|rest| rest.rsplit_once('@'))
+            let (Some(name), Some(purl), Some(version)) = (&item.module, &item.purl, &item.version)
             else {
                 continue;
             };
+            let purl = purl.split('#').next().unwrap_or(purl);
             let module = modules.entry(purl).or_insert_with(|| GoModule {
                 id: format!("module/{name}@v{version}"),
-                name: name.to_owned(),
+                name: name.clone(),
                 version: format!("v{version}"),
                 purl,
                 license: item.license.as_deref(),

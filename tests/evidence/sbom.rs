@@ -266,4 +266,13 @@ fn modules_have_the_names_that_scanners_look_up() {
         edge["dependsOn"],
         json!(["module/k8s.io/kubernetes@v1.36.4"])
     );
+
+    // A package URL is in lower case; an advisory has the name of the module.
+    let cni = "--target azure --k8s 1.36.4 --cni azure-cni --var image_version=20348.2966.241205";
+    test.prints(&format!("render {cni} --out cni"));
+    let bom: Value = serde_json::from_str(&test.prints("sbom cni")).expect("JSON");
+    let module = find(&bom, "github.com/Azure/azure-container-networking");
+    let purl = module["purl"].as_str().expect("purl");
+    let lower = "pkg:golang/github.com/azure/azure-container-networking@v";
+    assert!(purl.starts_with(lower), "{purl}");
 }
