@@ -413,7 +413,10 @@ impl Pipeline for Github {
 
     fn check_lock(&self) {
         let lock = &self.workflow["jobs"]["bake"]["concurrency"];
-        assert_eq!(lock, "bake-${{ matrix.image.config }}");
+        assert_eq!(
+            lock,
+            "bake-${{ github.workflow }}-${{ matrix.image.config }}"
+        );
     }
 
     fn cancel_signal(&self) -> &'static str {
