@@ -99,10 +99,14 @@ fn list_images(
     let definitions = Definitions::load(config)?;
     definitions.print_warnings(printer);
     let files = definitions.unreadable().iter();
+    let mut failures: Vec<Error> = files.map(UnreadableFile::to_error).collect();
+    // Two images that share files fail for one reason.
+    let mut said = BTreeSet::new();
+    failures.retain(|failure| said.insert(failure.to_string()));
     Ok(PrintedList {
         schema: "imagegen.dev/list-images/v1",
         rows: list::list_defined_images(&definitions, which)?,
-        failures: files.map(UnreadableFile::to_error).collect(),
+        failures,
     })
 }
 

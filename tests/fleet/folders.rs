@@ -91,6 +91,8 @@ fn names_that_differ_in_case_stop_their_own_images_alone() {
             ran.stderr
         );
     }
+    let listed = test.run_with("list images --config team").stderr;
+    assert_eq!(listed.matches("differ in case").count(), 1, "{listed}");
     // One file is mended by the person who wrote it.
     let both = format!(r#"{{"images": {{"Web": {GOOD}, "web": {GOOD}, "d": {GOOD}}}}}"#);
     Test::new()
