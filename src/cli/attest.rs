@@ -20,8 +20,9 @@ pub struct AttestArgs {
     #[arg(long, value_name = "FILE", conflicts_with = "sign_command")]
     pub key: Option<PathBuf>,
 
-    /// Program with arguments that signs a file with ECDSA on P-256 over SHA-256, and prints the signature in base64
-    /// alone; `{}` stands for the file, which is the last argument otherwise. For keys in hardware and in a cloud.
+    /// Program with arguments that signs a file with ECDSA or RSA (PKCS #1 v1.5) over SHA-256, and prints the signature
+    /// in base64 alone; `{}` stands for the file, which is the last argument otherwise. For keys in hardware and in a
+    /// cloud.
     #[arg(long, value_name = "COMMAND", requires = "public_key")]
     pub sign_command: Option<String>,
 
