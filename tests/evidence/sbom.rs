@@ -254,6 +254,14 @@ fn modules_have_the_names_that_scanners_look_up() {
         let packages = spdx["packages"].as_array().expect("packages");
         let named = packages.iter().find(|it| it["name"] == name).expect(name);
         assert_eq!(named["versionInfo"], version, "{name}");
+        let relations = spdx["relationships"].as_array().expect("relationships");
+        let mut to_module = relations
+            .iter()
+            .filter(|it| it["relatedSpdxElement"] == named["SPDXID"]);
+        assert!(
+            to_module.all(|it| it["relationshipType"] == "DEPENDS_ON"),
+            "{name}"
+        );
         modules += 1;
     }
     // Of those of flannel the plugin is a module of its own.

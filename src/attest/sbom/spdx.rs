@@ -39,7 +39,8 @@ pub fn format_spdx(bill: &BillOfMaterials<'_>) -> Value {
     for module in bill.list_modules() {
         let id = format_id(&module.id);
         for program in &module.programs {
-            relationships.push(relate(&format_id(program), "GENERATED_FROM", &id));
+            // syft takes no package that another one is GENERATED_FROM.
+            relationships.push(relate(&format_id(program), "DEPENDS_ON", &id));
         }
         packages.push(describe_module(&module, &id));
     }
