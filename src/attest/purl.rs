@@ -162,8 +162,8 @@ mod tests {
             "pkg:golang/k8s.io/kubernetes@v1.36.4#cmd/kubelet"
         );
         assert_eq!(
-            format("github.com/Azure/azure-container-networking", "1.6.34"),
-            "pkg:golang/github.com/azure/azure-container-networking@v1.6.34"
+            format("github.com/Microsoft/windows-container-networking", "0.3.1"),
+            "pkg:golang/github.com/microsoft/windows-container-networking@v0.3.1"
         );
     }
 

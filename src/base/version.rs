@@ -112,7 +112,7 @@ fn split_stated(text: &str) -> (Vec<u64>, String) {
     (parts.map_while(|part| part.parse().ok()).collect(), rest)
 }
 
-/// What follows the numbers, without the build behind it: `-rc.1` of `-rc.1+k3s1` and of `-rc.1 (abc)`.
+/// The text behind the numbers, without the build: `-rc.1` of `-rc.1+k3s1` and of `-rc.1 (abc)`.
 fn cut_build(rest: &str) -> &str {
     let end = rest.find(|c: char| !matches!(c, '-' | '.') && !c.is_ascii_alphanumeric());
     &rest[..end.unwrap_or(rest.len())]
