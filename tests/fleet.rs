@@ -258,20 +258,25 @@ fn the_exit_code_is_that_of_the_worst_failure() {
     }
 }
 
-/// Bakes at once: each has its log, and each line the name of its image.
-#[test]
-fn bakes_at_once_have_their_own_logs_and_prefixes() {
-    let packer = "[ \"$1\" = build ] || exit 0\necho \"==> built in $PWD\"\n";
-    let ready = "build one two --jobs 2 --out o --var location=westeurope \
+/// A command line that bakes the images `one` and `two`, and what Packer does in its build.
+fn two_bakes(packer: &str) -> Test {
+    let ready = "build one two --out o --var location=westeurope \
                  --var managed_image_resource_group_name=rg";
     let plan = "plan --target azure --k8s 1.20.0 --host-access services";
-    let script = format!("{packer}{}\n{}", crate::bake::MANIFEST, crate::bake::REPORT);
+    let (manifest, report) = (crate::bake::MANIFEST, crate::bake::REPORT);
+    let script = format!("[ \"$1\" = build ] || exit 0\n{packer}\n{manifest}\n{report}");
     let definition = json!({
         "target": "azure", "kubernetes": "1.20.0", "hostAccess": "services",
         "images": {"one": {}, "two": {}},
     });
-    let test = crate::bake::with_packer_for(&script, ready, plan)
-        .file("imagegen.json", &definition.to_string());
+    crate::bake::with_packer_for(&script, ready, plan)
+        .file("imagegen.json", &definition.to_string())
+}
+
+/// Bakes at once: each has its log, and each line the name of its image.
+#[test]
+fn bakes_at_once_have_their_own_logs_and_prefixes() {
+    let test = two_bakes("echo \"==> built in $PWD\"").line("--jobs 2");
     let ran = test.succeeds();
     for name in ["one", "two"] {
         assert!(test.exists(&format!("o/{name}/image.json")));

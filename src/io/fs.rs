@@ -43,8 +43,8 @@ pub use space::{can_write, free, is_below_file};
 pub use sums::{
     DigestSet, Digests, FileDigester, digest_file, digest_file_with, digest_stream, read_pieces,
 };
-pub(in crate::io) use write::create_temporary;
 pub use write::{Log, write_below, write_file, write_program_with, write_secret, write_with};
+pub(in crate::io) use write::{create_private, create_temporary};
 
 /// Characters of a path in a message.
 const LONGEST_SHOWN: usize = 300;

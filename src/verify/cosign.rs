@@ -59,11 +59,7 @@ pub fn verify_content(
             ),
             CosignAlgorithm::Rsa => (&RSA_PKCS1_2048_8192_SHA256, None),
         };
-    let signature = if own.is_some() {
-        decode_signature(signature)?
-    } else {
-        decode_text(signature)?
-    };
+    let signature = decode_by(signature, parsed.algorithm())?;
     let digest = import_digest(sha256, &SHA256)?;
     if check_digest(by_sha256, &digest, &signature, parsed.spki()).is_ok() {
         let name = match parsed.algorithm() {
@@ -121,7 +117,11 @@ pub(super) fn parse_p256_key(pem: &str) -> Result<CosignKey, ProofError> {
 /// # Errors
 /// `cosign-malformed`, `cosign-key`
 pub fn decode_signature_of(bytes: &[u8], key: &str) -> Result<Vec<u8>, ProofError> {
-    match parse_public_key(key)?.algorithm() {
+    decode_by(bytes, parse_public_key(key)?.algorithm())
+}
+
+fn decode_by(bytes: &[u8], algorithm: CosignAlgorithm) -> Result<Vec<u8>, ProofError> {
+    match algorithm {
         CosignAlgorithm::Rsa => decode_text(bytes),
         _ => decode_signature(bytes),
     }

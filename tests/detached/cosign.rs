@@ -4,7 +4,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use imagegen::verify::cosign::{verify_content, verify_key};
 
-use super::tools::bench;
+use super::tools::{Bench, bench};
 use super::{agree, code};
 
 /// Order of P-256.
@@ -61,6 +61,15 @@ fn mirrored(s: &[u8; 32]) -> [u8; 32] {
     out
 }
 
+/// Makes the private key `NAME.key`, and gives the public one in PEM.
+fn make_key(bench: &Bench, name: &str, options: &[&str]) -> String {
+    let private = format!("{name}.key");
+    let arguments = [&["genpkey", "-out", &private], options].concat();
+    bench.run("openssl", arguments);
+    let public = bench.run("openssl", ["pkey", "-in", &private, "-pubout"]);
+    String::from_utf8(public).expect("PEM")
+}
+
 #[test]
 fn signatures_are_by_the_key_and_over_the_file() {
     let Some(bench) = bench(&["openssl"]) else {
@@ -68,26 +77,24 @@ fn signatures_are_by_the_key_and_over_the_file() {
     };
     let file = b"MZ kubelet.exe";
     bench.write("file", file);
-    let made = |name: &str, algorithm: &[&str]| {
-        let private = format!("{name}.key");
-        let arguments = [&["genpkey", "-out", &private], algorithm].concat();
-        bench.run("openssl", arguments);
-        String::from_utf8(bench.run("openssl", ["pkey", "-in", &private, "-pubout"])).unwrap()
-    };
-    let key = made(
+    let key = make_key(
+        &bench,
         "p256",
         &["-algorithm", "EC", "-pkeyopt", "ec_paramgen_curve:P-256"],
     );
-    let other = made(
+    let other = make_key(
+        &bench,
         "other",
         &["-algorithm", "EC", "-pkeyopt", "ec_paramgen_curve:P-256"],
     );
-    let p384 = made(
+    let p384 = make_key(
+        &bench,
         "p384",
         &["-algorithm", "EC", "-pkeyopt", "ec_paramgen_curve:P-384"],
     );
-    let ed25519 = made("ed25519", &["-algorithm", "ED25519"]);
-    let rsa = made(
+    let ed25519 = make_key(&bench, "ed25519", &["-algorithm", "ED25519"]);
+    let rsa = make_key(
+        &bench,
         "rsa",
         &["-algorithm", "RSA", "-pkeyopt", "rsa_keygen_bits:2048"],
     );
@@ -236,14 +243,8 @@ fn keys_of_services_sign_over_the_digest_of_their_curve() {
         ("rsa", "RSA", "rsa_keygen_bits:2048"),
         ("short", "RSA", "rsa_keygen_bits:1024"),
     ] {
-        let private = format!("{name}.key");
         let options = ["-algorithm", algorithm, "-pkeyopt", option];
-        bench.run(
-            "openssl",
-            ["genpkey", "-out", &private].into_iter().chain(options),
-        );
-        let public = bench.run("openssl", ["pkey", "-in", &private, "-pubout"]);
-        keys.push((name, String::from_utf8(public).expect("PEM")));
+        keys.push((name, make_key(&bench, name, &options)));
     }
     let find_key = |name: &str| &keys.iter().find(|(own, _)| *own == name).expect(name).1;
     let sign = |name: &str, digest: &str, more: &[&str]| {

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::folder;
+use super::{folder, two_bakes};
 use crate::support::Test;
 
 /// `count` images, of which every second has a release with known flaws.
@@ -119,20 +119,11 @@ fn lockfiles_that_are_stale_alike_are_one_warning() {
 /// A bake takes an hour: its warning comes before it, for the first image, and at the end for all.
 #[test]
 fn a_warning_of_bakes_comes_at_once() {
-    let packer = "[ \"$1\" = build ] || exit 0\necho '==> x.y: built'\n";
-    let ready = "build one two --out o --var location=westeurope \
-                 --var managed_image_resource_group_name=rg";
-    let plan = "plan --target azure --k8s 1.20.0 --host-access services";
-    let script = format!("{packer}{}\n{}", crate::bake::MANIFEST, crate::bake::REPORT);
-    let definition = json!({
-        "target": "azure", "kubernetes": "1.20.0", "hostAccess": "services",
-        "images": {"one": {}, "two": {}},
-    });
     let warning = "base image: `image_version` is `latest`";
     for (jobs, first) in [(1, "warning: one: "), (2, " | warning: ")] {
-        let test = crate::bake::with_packer_for(&script, ready, plan)
-            .file("imagegen.json", &definition.to_string());
-        let ran = test.line(&format!("--jobs {jobs}")).succeeds();
+        let ran = two_bakes("echo '==> x.y: built'")
+            .line(&format!("--jobs {jobs}"))
+            .succeeds();
         let (first, all) = (
             format!("{first}{warning}"),
             format!("warning: one, two: {warning}"),

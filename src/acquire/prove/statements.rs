@@ -223,10 +223,13 @@ fn find_program(
             .list_own_names(program)
             .any(|own| is_same_program(own, name))
     });
-    let mut texts = versions.iter();
-    let other = texts.find(|text| planned.version.is_other_prerelease(text));
-    let mut texts = versions.iter();
-    let version = other.or_else(|| texts.find(|text| planned.version.is_stated_by(text)));
+    let other = versions
+        .iter()
+        .find(|text| planned.version.is_other_prerelease(text));
+    let version = other.or_else(|| {
+        let mut texts = versions.iter();
+        texts.find(|text| planned.version.is_stated_by(text))
+    });
     (!places.is_empty()).then(|| Stated {
         name: name.or(names.first()).cloned(),
         version: version.or(versions.first()).cloned(),

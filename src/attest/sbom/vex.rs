@@ -78,16 +78,10 @@ fn describe_exposure(flaw: &Vulnerability, exposed: &Exposed<'_>) -> Value {
         ),
         Exposure::NotAffected { reason } => ("not_affected", "unaffected", reason.clone()),
     };
-    let mut affects = vec![(*item, artifact.version.as_str())];
-    affects.extend(
-        modules
-            .iter()
-            .map(|it| (it.id.as_str(), it.version.as_str())),
-    );
-    let affects: Vec<Value> = affects
-        .iter()
-        .map(|(id, version)| json!({ "ref": id, "versions": [{ "version": version, "status": status }] }))
-        .collect();
+    let mut affects = vec![describe_affected(item, artifact.version.as_str(), status)];
+    for module in modules {
+        affects.push(describe_affected(&module.id, &module.version, status));
+    }
     let rating = &flaw.database_specific;
     let mut entry = json!({
         "bom-ref": format!("{}/{item}", flaw.id),
@@ -108,4 +102,8 @@ fn describe_exposure(flaw: &Vulnerability, exposed: &Exposed<'_>) -> Value {
         entry["recommendation"] = json!(format!("update {} to {fixed}", artifact.component));
     }
     entry
+}
+
+fn describe_affected(id: &str, version: &str, status: &str) -> Value {
+    json!({ "ref": id, "versions": [{ "version": version, "status": status }] })
 }

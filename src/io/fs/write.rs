@@ -251,9 +251,9 @@ fn has_builds(folder: &Folder, left: &OsStr) -> io::Result<bool> {
 }
 
 /// A new file that its owner alone can read.
-fn create_private(path: &Path) -> io::Result<File> {
+pub(in crate::io) fn create_private(path: &Path) -> io::Result<File> {
     let mut options = fs::OpenOptions::new();
-    options.write(true).create_new(true);
+    options.read(true).write(true).create_new(true);
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
     options.open(path)

@@ -2,7 +2,7 @@
 
 use std::fs::{self, File};
 use std::io::{Read as _, Seek as _, SeekFrom, Write};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -16,7 +16,9 @@ use crate::base::json::parse_foreign;
 use crate::base::stream::copy_pieces;
 use crate::base::url::strip_secrets;
 use crate::base::value::is_digest;
-use crate::io::fs::{Digests, FileError, file_error, lacks_locks, lock_file, remove_if_exists};
+use crate::io::fs::{
+    Digests, FileError, create_private, file_error, lacks_locks, lock_file, remove_if_exists,
+};
 use crate::io::random::create_random;
 
 /// Recorded state of a part.
@@ -53,7 +55,7 @@ impl Store {
             Err(error) if lacks_locks(&error) => {
                 let random: [u8; 32] = create_random().map_err(file_error("creating", &path))?;
                 path = self.part_path(&random);
-                Some(create_part(&path)?)
+                Some(create_private(&path).map_err(file_error("creating", &path))?)
             }
             locked => locked?,
         };
@@ -119,15 +121,6 @@ impl Store {
         }
         Ok(removed)
     }
-}
-
-/// A file where none is.
-fn create_part(path: &Path) -> Result<File, FileError> {
-    let mut options = File::options();
-    options.create_new(true).read(true).write(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options.open(path).map_err(file_error("creating", path))
 }
 
 impl PartialFile {
