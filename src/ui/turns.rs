@@ -185,31 +185,42 @@ mod tests {
 
     #[test]
     fn work_that_stops_waits_for_no_turn() {
-        let (begun, stopped) = (AtomicUsize::new(0), Condvar::new());
-        let is_stopped = Mutex::new(false);
+        let (begun, changed) = (AtomicUsize::new(0), Condvar::new());
+        // The second has failed; its outcome was shown, which comes after the stop.
+        let (failed, stopped) = (1, 2);
+        let state = Mutex::new(0);
+        let set_state = |to| {
+            *state.lock().expect("no panic") = to;
+            changed.notify_all();
+        };
         let mut shown = Vec::new();
         run_in_order(
             10,
             2,
             |index| {
                 begun.fetch_add(1, Ordering::SeqCst);
-                let mut now = is_stopped.lock().expect("no panic");
-                // The first goes on until the second has failed: its turn comes last.
-                while index == 0 && !*now {
-                    now = stopped.wait(now).expect("no panic");
+                if index == 1 {
+                    set_state(failed);
+                    return ((), Next::Stop);
                 }
-                *now = true;
-                stopped.notify_all();
-                let next = if index == 1 { Next::Stop } else { Next::GoOn };
-                ((), next)
+                // The first goes on until the second has failed: its turn comes last.
+                let awaited = if index == 0 { failed } else { stopped };
+                let mut now = state.lock().expect("no panic");
+                while *now < awaited {
+                    now = changed.wait(now).expect("no panic");
+                }
+                ((), Next::GoOn)
             },
             |index, ()| {
                 shown.push(index);
+                if index == 1 {
+                    set_state(stopped);
+                }
                 Next::GoOn
             },
         );
         // One more may have begun between the end of the first and the stop.
         assert!(begun.load(Ordering::SeqCst) <= 3);
-        assert_eq!(shown, (0..shown.len()).collect::<Vec<_>>());
+        assert_eq!(shown, (0..begun.into_inner()).collect::<Vec<_>>());
     }
 }
