@@ -14,9 +14,10 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context as _, Result};
+use sha2::digest::common::hazmat::SerializableState as _;
 use sha2::{Digest as _, Sha256};
 use zip::write::SimpleFileOptions;
-use zip::{CompressionMethod, DateTime, System, ZipWriter};
+use zip::{CompressionMethod, DateTime, System, ZipArchive, ZipWriter};
 
 /// Folders below `provisioners` whose scripts go into the guest. The crate gets the same list.
 const SCRIPT_FOLDERS: [&str; 4] = ["engine", "engine/windows", "node", "resources"];
@@ -60,11 +61,17 @@ fn main() -> Result<()> {
         "cargo::rustc-env=IMAGEGEN_CATALOG={}",
         digest_tree(&root.join("manifests"))?
     );
-    fs::write(out.join("embedded.rs"), source)?;
-    fs::write(
-        out.join("scripts.zip"),
-        pack_scripts(&root.join("provisioners"))?,
+    let scripts = pack_scripts(&root.join("provisioners"))?;
+    let entries = find_entries(&scripts)?;
+    let state = Sha256::new_with_prefix(entries).serialize();
+    writeln!(
+        source,
+        "pub static SCRIPTS_DIGEST: DigestedStart = DigestedStart {{ length: {}, state: &{:?} }};",
+        entries.len(),
+        state.as_slice(),
     )?;
+    fs::write(out.join("embedded.rs"), source)?;
+    fs::write(out.join("scripts.zip"), scripts)?;
     Ok(())
 }
 
@@ -175,4 +182,11 @@ fn pack_scripts(provisioners: &Path) -> Result<Vec<u8>> {
         }
     }
     Ok(zip.finish()?.into_inner())
+}
+
+/// The bytes of an archive that hold its files, which its directory follows: each payload begins with them.
+fn find_entries(archive: &[u8]) -> Result<&[u8]> {
+    let directory = ZipArchive::new(Cursor::new(archive))?.central_directory_start();
+    let entries = archive.get(..usize::try_from(directory)?);
+    entries.context("the directory is inside the archive")
 }

@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use serde::de::DeserializeOwned;
 
-use crate::base::digest::sha256_hex;
+use crate::base::digest::{DigestedStart, sha256_hex};
 use crate::base::json::{self, JsonError};
 
 /// A file that the program carries.
@@ -22,7 +22,8 @@ struct EmbeddedFile {
     sha256: &'static str,
 }
 
-// `HELP`, `MANIFESTS`, `PACKER` and `PROVISIONERS`: each file, sorted by path.
+// `HELP`, `MANIFESTS`, `PACKER` and `PROVISIONERS`: each file, sorted by path. `SCRIPTS_DIGEST`: of the files in
+// `SCRIPTS_ZIP`, as far as they stand before its directory.
 include!(concat!(env!("OUT_DIR"), "/embedded.rs"));
 
 /// A zip archive of the guest's scripts, as [`Tree::embedded_provisioners`] has them.

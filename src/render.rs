@@ -109,7 +109,7 @@ pub fn render_workspace(
     let guest_plan = format_plan(&guest.plan);
     let payload = payload::pack_archive(&guest_plan, provisioners)
         .map_err(|error| CodedError::new(Code::RENDER, format!("payload.zip: {error}")))?;
-    let payload_digest = sha256_hex(&payload);
+    let payload_digest = payload::digest_archive(&payload, provisioners);
     let lock_text = lock.encode();
     let lock_digest = sha256_hex(lock_text.as_bytes());
     let declared = list_declared_variables(plan, &base);

@@ -2,6 +2,7 @@
 
 use std::io::{self, Write};
 
+use sha2::digest::common::hazmat::SerializableState as _;
 use sha2::{Digest as _, Sha256, Sha512};
 
 use super::value::PinAlgorithm;
@@ -14,6 +15,25 @@ pub fn sha256(bytes: &[u8]) -> [u8; 32] {
 /// SHA-256 in lower-case hexadecimal.
 pub fn sha256_hex(bytes: &[u8]) -> String {
     encode_hex(&sha256(bytes))
+}
+
+/// The start of bytes whose digest was begun before: by the build script, of what each payload begins with.
+#[derive(Debug)]
+pub struct DigestedStart {
+    pub length: usize,
+    pub state: &'static [u8],
+}
+
+impl DigestedStart {
+    /// SHA-256 of bytes that begin with this start, in lower-case hexadecimal.
+    pub fn sha256_hex(&self, bytes: &[u8]) -> String {
+        let begun = self.state.try_into().ok();
+        let begun = begun.and_then(|state| Sha256::deserialize(state).ok());
+        match (begun, bytes.get(self.length..)) {
+            (Some(begun), Some(rest)) => encode_hex(&begun.chain_update(rest).finalize()),
+            _ => sha256_hex(bytes),
+        }
+    }
 }
 
 /// The bytes of a SHA-256 that is written in hexadecimal digits.

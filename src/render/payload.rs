@@ -7,7 +7,8 @@ use zip::result::ZipResult;
 use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, DateTime, System, ZipArchive, ZipWriter};
 
-use crate::embedded::{SCRIPTS_ZIP, Tree};
+use crate::base::digest::sha256_hex;
+use crate::embedded::{SCRIPTS_DIGEST, SCRIPTS_ZIP, Tree};
 use crate::guest::{GUEST_PLAN_FILE, list_script_files};
 
 /// Files of a guest, by path below `C:\imagegen`.
@@ -45,9 +46,33 @@ pub(super) fn pack_archive(guest_plan: &str, provisioners: &Tree) -> ZipResult<V
     Ok(zip.finish()?.into_inner())
 }
 
+/// SHA-256 of an archive of [`pack_archive`]. Of the program's own scripts it was begun when the program was built:
+/// without instructions of the processor for it, that is a tenth of a preview.
+pub(super) fn digest_archive(archive: &[u8], provisioners: &Tree) -> String {
+    if provisioners.is_embedded() {
+        SCRIPTS_DIGEST.sha256_hex(archive)
+    } else {
+        sha256_hex(archive)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_digest_that_was_begun_in_advance_is_that_of_the_archive() {
+        let embedded = Tree::embedded_provisioners();
+        let archive = pack_archive("{}", &embedded).unwrap();
+        assert!(archive.starts_with(&SCRIPTS_ZIP[..SCRIPTS_DIGEST.length]));
+        assert_eq!(digest_archive(&archive, &embedded), sha256_hex(&archive));
+        let other = Tree::from_files("loaded".to_owned(), embedded.files());
+        assert_eq!(digest_archive(&archive, &other), sha256_hex(&archive));
+        // The part before was not read again.
+        let mut changed = archive.clone();
+        changed[0] ^= 1;
+        assert_eq!(digest_archive(&changed, &embedded), sha256_hex(&archive));
+    }
 
     #[test]
     fn scripts_that_were_packed_in_advance_give_the_same_archive() {
