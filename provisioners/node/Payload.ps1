@@ -165,28 +165,39 @@ function Assert-Replaceable {
 }
 
 # Windows moves no folder that a program has open or is in, as a shell is in its current folder. Each one is moved
-# aside and back while everything still runs, because later the node's pods are gone already. One that is opened
-# meanwhile is copied back: without it no script of the node would start.
+# aside and back while everything still runs, because later the node's pods are gone already. Where the machine
+# stops between the two, its next start brings the folder back.
 function Assert-Movable {
     [CmdletBinding()]
     param()
     # This process may have been started in one of them.
     [IO.Directory]::SetCurrentDirectory([IO.Path]::GetPathRoot((Resolve-NativePath -Path $script:Root)))
-    foreach ($name in 'engine', 'node', 'resources') {
-        $place = Resolve-NativePath -Path "$($script:Root)/$name"
-        try {
-            Invoke-FileAction -Action { [IO.Directory]::Move($place, "$place.aside") }
-        } catch {
-            $cause = $_.Exception.GetBaseException().Message
-            throw "$place cannot be moved: close shells and programs that are in that folder ($cause)"
+    Register-Return -Aside
+    try {
+        foreach ($name in 'engine', 'node', 'resources') {
+            Confirm-Movable -Place (Resolve-NativePath -Path "$($script:Root)/$name")
         }
-        try {
-            Invoke-FileAction -Action { [IO.Directory]::Move("$place.aside", $place) }
-        } catch {
-            Copy-Item -LiteralPath "$place.aside" -Destination $place -Recurse -Force
-            Set-Sddl -Path $place -Sddl (Get-Sddl -Path "$place.aside")
-            $cause = $_.Exception.GetBaseException().Message
-            throw "a program has opened ${place}: close it, remove $place.aside, and try again ($cause)"
-        }
+    } finally {
+        Unregister-Return
+    }
+}
+
+# One folder of them. One that is opened meanwhile is copied back: without it no script of the node would start.
+function Confirm-Movable {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] [string] $Place)
+    try {
+        Invoke-FileAction -Action { [IO.Directory]::Move($Place, "$Place.aside") }
+    } catch {
+        $cause = $_.Exception.GetBaseException().Message
+        throw "$Place cannot be moved: close shells and programs that are in that folder ($cause)"
+    }
+    try {
+        Invoke-FileAction -Action { [IO.Directory]::Move("$Place.aside", $Place) }
+    } catch {
+        Copy-Item -LiteralPath "$Place.aside" -Destination $Place -Recurse -Force
+        Set-Sddl -Path $Place -Sddl (Get-Sddl -Path "$Place.aside")
+        $cause = $_.Exception.GetBaseException().Message
+        throw "a program has opened ${Place}: close it, remove $Place.aside, and try again ($cause)"
     }
 }

@@ -96,14 +96,24 @@ $script:Return = {
     }
 }
 
+# Puts back what Assert-Movable has moved aside. What is kept then is of the upgrade before: it stays where it is.
+$script:Back = {
+    foreach ($name in 'engine', 'node', 'resources') {
+        $place = "$script:Root/$name"
+        if ((Test-Path -LiteralPath $place) -or -not (Test-Path -LiteralPath "$place.aside")) { continue }
+        Move-Item -LiteralPath "$place.aside" -Destination $place -ErrorAction Stop
+    }
+}
+
 # For a machine that stops between two moves: without its folders no script of the node would start. The task of
 # the next start of Windows needs none of them, and tries again while another program holds one. A machine that
 # takes no task is upgraded all the same.
 function Register-Return {
     [CmdletBinding()]
-    param()
+    param([switch] $Aside)
     $text = "`$script:Root = '$script:Root'`nforeach (`$try in 1..240) {`ntry {`n$script:Return`nbreak`n"
     $text += "} catch { Start-Sleep -Milliseconds 500 }`n}"
+    if ($Aside) { $text = $text.Replace("$script:Return", "$script:Back") }
     $encoded = [Convert]::ToBase64String([Text.Encoding]::Unicode.GetBytes($text))
     $line = "-NoProfile -NonInteractive -EncodedCommand $encoded"
     $start = @{ Program = (Get-PowerShellPath); ArgumentLine = $line; Trigger = 'startup'; Enabled = $true }

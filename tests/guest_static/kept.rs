@@ -3,7 +3,7 @@
 use super::root;
 
 /// File below `provisioners/`, text, and what happens without it.
-const KEPT: [(&str, &str, &str); 47] = [
+const KEPT: [(&str, &str, &str); 48] = [
     (
         "node/Upgrade-Node.ps1",
         "            Clear-PreviousPayload\n            $switched = $true",
@@ -18,6 +18,11 @@ const KEPT: [(&str, &str, &str); 47] = [
         "node/Upgrade.ps1",
         "    Register-Return\n    Invoke-FileAction -Action $script:Return",
         "nor has one that stops on the way back of an upgrade that failed",
+    ),
+    (
+        "node/Payload.ps1",
+        "    Register-Return -Aside\n    try {\n        foreach ($name in",
+        "nor has one that stops while an upgrade asks whether its folders can be moved",
     ),
     (
         "node/Upgrade.ps1",

@@ -38,8 +38,11 @@ function Test-CutSwitch {
     foreach ($name in 'previous', 'next') { $null = [IO.Directory]::CreateDirectory("$root/$name") }
     $with = @{ ArgumentList = @($script:PlatformFile, $root); PassThru = $true; Force = $true }
     $module = Import-Module -Name "$root/node/Node.psm1" @with
+    & $module ([scriptblock]::Create('Register-Return -Aside'))
+    $aside = Get-Task -Name 'imagegen-return'
     & $module ([scriptblock]::Create('Register-Return'))
     Remove-Module -ModuleInfo $module
+    Test-CutAside -World $world -Task $aside
     $task = Get-Task -Name 'imagegen-return'
     $isAtStart = $null -ne $task -and $task.trigger -eq 'startup'
     Assert-That -Name 'a switch has a task for the next start' -Holds $isAtStart -Detail $task
@@ -56,6 +59,25 @@ function Test-CutSwitch {
         $run = Invoke-NodeScript -World $world -Name 'Test-Node'
         Assert-Run -Name "a switch that was cut after $count new folders" -Run $run -Code 0
     }
+}
+
+# So has one that stops while an upgrade asks whether its folders can be moved. What the upgrade before has kept
+# stays.
+function Test-CutAside {
+    param([string] $World, $Task)
+    $root = "$World/C/imagegen"
+    $encoded = $Task.argumentLine.Split(' ')[-1]
+    $text = [Text.Encoding]::Unicode.GetString([Convert]::FromBase64String($encoded))
+    $kept = "$root/previous/engine"
+    $null = [IO.Directory]::CreateDirectory($kept)
+    foreach ($name in 'engine', 'node') {
+        Move-Item -LiteralPath "$root/$name" -Destination "$root/$name.aside"
+        $null = & ([scriptblock]::Create($text))
+        $run = Invoke-NodeScript -World $World -Name 'Test-Node'
+        Assert-Run -Name "an upgrade that was cut while $name was aside" -Run $run -Code 0
+    }
+    Assert-That -Name 'what was kept stays' -Holds ([IO.Directory]::Exists($kept))
+    [IO.Directory]::Delete($kept)
 }
 
 # Rules that a policy overrules are told. A policy may have such rules itself, so that the node joins.
