@@ -100,6 +100,20 @@ function Invoke-Patiently {
     }
 }
 
+# Downloads of a node that is as planned are needed no more: an image has none of them, and each upgrade would
+# leave its archives. What somebody holds goes the next time.
+function Clear-Cache {
+    [CmdletBinding()]
+    param()
+    $folder = Join-Path -Path $script:Root -ChildPath 'cache'
+    if (-not (Test-Path -LiteralPath $folder)) { return }
+    try {
+        Remove-Tree -Path $folder
+    } catch {
+        Write-Line -Text "$folder is not removed: $($_.Exception.Message)"
+    }
+}
+
 # Applies one phase, up to the first failure. Done work is found done, so it can be run again at any time.
 # At the first start of a clone one failure must not keep other ways in open, so all of firstboot is applied.
 function Invoke-Phase {
@@ -146,6 +160,7 @@ function Invoke-Phase {
             if ($Phase -ne 'firstboot') { break }
         }
     }
+    if ($Phase -eq 'node' -and $result.failed -eq 0 -and -not $result.restart) { Clear-Cache }
     $result
 }
 

@@ -59,7 +59,11 @@ function Get-DockerImage {
     param([Parameter(Mandatory)] [hashtable] $Image, [Parameter(Mandatory)] [string] $Program)
     $result = Invoke-Program -Program $Program -Arguments @('image', 'inspect', $Image.name)
     if ($result.exitCode -ne 0) { return }
-    foreach ($found in @($result.output | ConvertFrom-Json)) {
+    # It may warn besides, as of a configuration that it cannot read
+    # (https://github.com/docker/for-win/issues/808).
+    $text = "$($result.output)"
+    $text = $text.Substring(0, $text.LastIndexOf(']') + 1)
+    foreach ($found in @($text | ConvertFrom-Json)) {
         foreach ($item in $found) {
             if (@($item.RepoDigests) -ccontains $Image.pinned) { return $Image.digest }
             $record = Read-Record

@@ -3,7 +3,7 @@
 use super::root;
 
 /// File below `provisioners/`, text, and what happens without it.
-const KEPT: [(&str, &str, &str); 48] = [
+const KEPT: [(&str, &str, &str); 50] = [
     (
         "node/Upgrade-Node.ps1",
         "            Clear-PreviousPayload\n            $switched = $true",
@@ -23,6 +23,11 @@ const KEPT: [(&str, &str, &str); 48] = [
         "node/Payload.ps1",
         "    Register-Return -Aside\n    try {\n        foreach ($name in",
         "nor has one that stops while an upgrade asks whether its folders can be moved",
+    ),
+    (
+        "engine/Engine.psm1",
+        "if ($Phase -eq 'node' -and $result.failed -eq 0 -and -not $result.restart) { Clear-Cache }",
+        "each upgrade of a node leaves its archives on the disk",
     ),
     (
         "node/Upgrade.ps1",
@@ -48,6 +53,11 @@ const KEPT: [(&str, &str, &str); 48] = [
         "engine/Installation.ps1",
         "if ($outcome.code -eq 8) { $Progress.state = 'prepare' }",
         "what drifts before the checks is never set again",
+    ),
+    (
+        "engine/Images.ps1",
+        "$text.Substring(0, $text.LastIndexOf(']') + 1)",
+        "a warning of Docker beside its answer is no JSON, and ends the build",
     ),
     (
         "engine/Files.ps1",

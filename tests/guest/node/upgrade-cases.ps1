@@ -27,11 +27,15 @@ function Test-Upgrade {
     Assert-That -Name 'its node runs on' -Holds ($kubelet['state'] -eq 'running') -Detail $kubelet
     [IO.Directory]::Delete("$world/C/imagegen/node.aside")
     Set-Simulation -Area 'os' -Name 'noTasks' -Value 'yes'
+    $null = [IO.Directory]::CreateDirectory("$world/C/imagegen/cache")
+    [IO.File]::WriteAllText("$world/C/imagegen/cache/a.zip", 'x')
     $run = Invoke-NodeScript -World $world -Name 'Upgrade-Node' -With @{ Payload = $zip; Sha256 = $digest }
     Set-Simulation -Area 'os' -Name 'noTasks' -Value $null
     Assert-Run -Name 'a payload is put in place, also without a task' -Run $run -Code 0
     $kept = [IO.File]::Exists("$world/C/imagegen/previous/guest-plan.json")
     Assert-That -Name 'the payload before is kept' -Holds $kept
+    $left = [IO.Directory]::Exists("$world/C/imagegen/cache")
+    Assert-That -Name 'no download stays on the node' -Holds (-not $left)
     $kubelet = Get-ServiceConfig -Name 'kubelet'
     Assert-That -Name 'the kubelet runs again' -Holds ($kubelet['state'] -eq 'running')
     Test-OtherUpgrade -World $world -Folder $folder

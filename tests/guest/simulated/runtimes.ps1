@@ -75,7 +75,9 @@ function Invoke-DockerProgram {
     } else {
         $found = Get-Simulation -Area 'dockerImages' -Name $last
         if ($null -eq $found) { return @{ exitCode = 1; output = 'No such image' } }
-        return @{ exitCode = 0; output = (ConvertTo-Json -InputObject @($found) -Depth 4) }
+        # It warns where it cannot read a configuration of its own.
+        $text = ConvertTo-Json -InputObject @($found) -Depth 4
+        return @{ exitCode = 0; output = "${text}`nWARNING: Error loading config file`n" }
     }
     @{ exitCode = 0; output = '' }
 }
