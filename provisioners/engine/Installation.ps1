@@ -52,7 +52,7 @@ function Invoke-Part {
     $last = ''
     & "$Destination/engine/Invoke-Plan.ps1" @arguments 6>&1 | ForEach-Object {
         $last = "$_"
-        [IO.File]::AppendAllText($script:Log, "$last`r`n")
+        Add-LogLine -Path $script:Log -Line "$last`r"
         Write-Told -Text $last
     }
     $outcome = @{ code = $LASTEXITCODE; restart = $false; error = "phase $Phase ended with $LASTEXITCODE" }

@@ -3,7 +3,7 @@
 use super::root;
 
 /// File below `provisioners/`, text, and what happens without it.
-const KEPT: [(&str, &str, &str); 50] = [
+const KEPT: [(&str, &str, &str); 52] = [
     (
         "node/Upgrade-Node.ps1",
         "            Clear-PreviousPayload\n            $switched = $true",
@@ -53,6 +53,16 @@ const KEPT: [(&str, &str, &str); 50] = [
         "engine/Installation.ps1",
         "if ($outcome.code -eq 8) { $Progress.state = 'prepare' }",
         "what drifts before the checks is never set again",
+    ),
+    (
+        "engine/Installation.ps1",
+        "Add-LogLine -Path $script:Log",
+        "a program that reads the log of an installation for a moment ends it",
+    ),
+    (
+        "engine/windows/machine.ps1",
+        r"-ne 'C:\Windows') {",
+        "on a Windows of another drive the plan is applied to folders that nothing uses",
     ),
     (
         "engine/Images.ps1",

@@ -28,7 +28,8 @@ function Set-PowerPlan {
     $null = Invoke-Native -Program "$script:System32\powercfg.exe" -Arguments @('/setactive', $Plan)
 }
 
-# What keeps scripts of this project from running in this process, with the line to start instead.
+# What keeps scripts of this project from running in this process, with the line to start instead, or on this
+# machine: Windows may be on another drive than C:, where plans and tasks look for it.
 function Get-ShellObstacle {
     [CmdletBinding()]
     param()
@@ -42,6 +43,7 @@ function Get-ShellObstacle {
     if (-not [Environment]::Is64BitProcess) {
         'this is a 32-bit process, ' + ($line -f $env:SystemRoot, 'Sysnative')
     }
+    if ("$env:SystemRoot" -ne 'C:\Windows') { "Windows is in $env:SystemRoot, and the plan names C:\Windows" }
 }
 
 # Bytes that are free where Windows is.
