@@ -1,6 +1,6 @@
 <#
 .SYNOPSIS
-Keeps the logs of this node's services small.
+Keeps the logs of this node's services, and those of these scripts, small.
 
 .DESCRIPTION
 Run by a task each day. A log that has grown too large is copied to NAME.1 and emptied where it is, because the

@@ -51,25 +51,53 @@ function Clear-Log {
     }
 }
 
+# Logs of this project's own scripts. A task that fails each minute would fill the disk with them.
+function Get-OwnLog {
+    [CmdletBinding()]
+    param()
+    $names = 'journal.jsonl', 'install.log', 'state/node.log', 'state/errors.log', 'state/firstboot.log'
+    foreach ($name in $names) {
+        $path = Join-Path -Path $script:Root -ChildPath $name
+        if ([IO.File]::Exists($path)) { $path }
+    }
+}
+
+# Empties a log that has grown too large, and says whether it did. One that cannot be touched must not keep the
+# others.
+function Limit-LogLength {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] [string] $Path, [Parameter(Mandatory)] [string] $Below,
+        [Parameter(Mandatory)] [long] $Most, [Parameter(Mandatory)] [int] $Keep)
+    try {
+        if ((Get-LogLength -Path $Path -Below $Below) -le $Most) { return $false }
+        Clear-Log -Path $Path -Below $Below -Keep $Keep
+        Write-NodeLine -Text "$Path is emptied, its end is in $([IO.Path]::GetFileName($Path)).1"
+        return $true
+    } catch {
+        Write-NodeLine -Text "$Path is not emptied: $($_.Exception.Message)"
+    }
+    $false
+}
+
+# The length comes before the age: while a service keeps its log open, the time of the last write stands still
+# (https://learn.microsoft.com/windows/win32/sysinfo/file-times), and a file that is open is not removed.
 function Limit-NodeLog {
     [CmdletBinding()]
     param([Parameter(Mandatory)] [int] $Megabytes, [Parameter(Mandatory)] [int] $Keep,
         [Parameter(Mandatory)] [int] $Days)
     $until = [DateTime]::UtcNow.AddDays(-$Days)
-    $most = [long]$Megabytes * 1048576
+    $size = @{ Most = [long]$Megabytes * 1048576; Keep = $Keep }
     $facts = Get-NodeFact
     $top = Get-LogFolder -Facts $facts
     foreach ($log in @(Get-ServiceLog -Facts $facts)) {
-        # One that cannot be touched must not keep the others.
+        $isLog = $log.Extension -eq '.log'
+        if ($isLog -and (Limit-LogLength -Path $log.FullName -Below $top @size)) { continue }
+        if ($log.LastWriteTimeUtc -ge $until) { continue }
         try {
-            if ($log.LastWriteTimeUtc -lt $until) {
-                Remove-PlainItem -Path $log.FullName -Below $top
-            } elseif ($log.Extension -eq '.log' -and (Get-LogLength -Path $log.FullName -Below $top) -gt $most) {
-                Clear-Log -Path $log.FullName -Below $top -Keep $Keep
-                Write-NodeLine -Text "$($log.FullName) is emptied, its end is in $($log.Name).1"
-            }
+            Remove-PlainItem -Path $log.FullName -Below $top
         } catch {
             Write-NodeLine -Text "$($log.FullName) is left as it is: $($_.Exception.Message)"
         }
     }
+    foreach ($path in @(Get-OwnLog)) { $null = Limit-LogLength -Path $path -Below $script:Root @size }
 }

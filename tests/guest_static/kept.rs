@@ -3,7 +3,7 @@
 use super::root;
 
 /// File below `provisioners/`, text, and what happens without it.
-const KEPT: [(&str, &str, &str); 52] = [
+const KEPT: [(&str, &str, &str); 54] = [
     (
         "node/Upgrade-Node.ps1",
         "            Clear-PreviousPayload\n            $switched = $true",
@@ -208,6 +208,16 @@ const KEPT: [(&str, &str, &str); 52] = [
         "resources/defenderExclusion.ps1",
         "-like 'N/A:*' -and $null -ne $record",
         "a machine whose policy hides exclusions is refused: what was set is never seen",
+    ),
+    (
+        "node/Logs.ps1",
+        "@size)) { continue }\n        if ($log.LastWriteTimeUtc -ge $until) { continue }",
+        "a log that is open for a month counts as old, cannot be removed, and grows for ever",
+    ),
+    (
+        "node/Logs.ps1",
+        "foreach ($path in @(Get-OwnLog)) { $null = Limit-LogLength",
+        "a task that fails each minute fills the disk with the log of its failures",
     ),
     (
         "node/Logs.ps1",

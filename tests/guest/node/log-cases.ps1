@@ -51,6 +51,24 @@ function Test-NodeLog {
     }
     $size = [IO.FileInfo]::new($log).Length
     Assert-That -Name 'is emptied by its own length' -Holds ($size -eq 0) -Detail $size
+
+    # While it is open, the time of its last write stands still, and nobody removes it.
+    [IO.File]::WriteAllText($log, '4' * 2097152)
+    [IO.File]::SetLastWriteTimeUtc($log, [DateTime]::UtcNow.AddDays(-40))
+    Set-Simulation -Area 'files' -Name 'kubelet.log' -Value 'locked'
+    $run = Invoke-NodeScript -World $world -Name 'Limit-Log' -With @{ MaximumMegabytes = 1 }
+    Set-Simulation -Area 'files' -Name 'kubelet.log' -Value $null
+    Assert-Run -Name 'a log that is open for a month' -Run $run -Code 0
+    $size = [IO.FileInfo]::new($log).Length
+    Assert-That -Name 'is emptied all the same' -Holds ($size -eq 0) -Detail $run.text
+
+    # Of the scripts themselves.
+    $own = "$world/C/imagegen/state/errors.log"
+    [IO.File]::WriteAllText($own, 'x' * 2097152)
+    $run = Invoke-NodeScript -World $world -Name 'Limit-Log' -With @{ MaximumMegabytes = 1 }
+    Assert-Run -Name 'a large log of failures' -Run $run -Code 0
+    $sizes = @(foreach ($name in $own, "$own.1") { [IO.FileInfo]::new($name).Length }) -join ' '
+    Assert-That -Name 'is emptied after a copy' -Holds ($sizes -eq '0 2097152') -Detail $sizes
 }
 
 # What a pod can put into the folder of logs that it mounts. Each log is larger than the limit.
