@@ -167,6 +167,43 @@ fn a_failure_is_not_taken_for_absence() {
     }
 }
 
+/// Loops that wait for a time of day. The clock of a clone is set while it starts, often by hours: the hardware's
+/// clock has UTC where Windows expects local time (`real_time_clock_utc` of
+/// <https://cloudbase-init.readthedocs.io/en/latest/config.html>).
+fn find_awaited_times(name: &str, text: &str) -> Vec<String> {
+    let waits = |line: &str| {
+        let line = line.trim_start().trim_start_matches("} ");
+        ["while (", "until (", "for ("]
+            .iter()
+            .any(|start| line.starts_with(start))
+    };
+    let tells = |line: &str| line.contains("[DateTime]") || line.contains("Get-Date");
+    text.replace("\\n", "\n")
+        .lines()
+        .filter(|line| waits(line) && tells(line))
+        .map(|line| format!("{name}: {}: a Stopwatch counts on when the clock is set", line.trim()))
+        .collect()
+}
+
+#[test]
+fn nothing_waits_for_a_time_of_day() {
+    let mut found = Vec::new();
+    for folder in ["provisioners", "packer", "manifests/cluster"] {
+        for entry in walkdir::WalkDir::new(root().join(folder)) {
+            let path = entry.expect("a folder").into_path();
+            let suffix = path.extension().and_then(|it| it.to_str());
+            if ["ps1", "psm1", "json", "hcl", "yaml"].contains(&suffix.unwrap_or_default()) {
+                let text = std::fs::read_to_string(&path).expect("text");
+                found.extend(find_awaited_times(&path.display().to_string(), &text));
+            }
+        }
+    }
+    assert_eq!(found, Vec::<String>::new());
+    let planted = "do {\n} while ([DateTime]::UtcNow -lt $end)";
+    assert_eq!(find_awaited_times("x", planted).len(), 1);
+    assert_eq!(find_awaited_times("x", &planted.replace('\n', "\\n")).len(), 1);
+}
+
 /// Each script that has grown beyond this is split by subject.
 #[test]
 fn scripts_are_short() {
