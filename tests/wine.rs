@@ -43,6 +43,10 @@ const CASES: &[Case] = &[
         "setup-complete.cmd starts nothing after a first boot that failed",
         complete_setup,
     ),
+    (
+        "the disc trusts its signer and starts its scripts as they are signed",
+        complete_disc,
+    ),
     ("differs: IF takes /id for its option /i", read_option_of_if),
     (
         "differs: percent signs of a value are expanded again",
@@ -239,6 +243,53 @@ fn complete_setup(machine: &Machine) {
         machine.run_script(&text);
         let log = machine.read(r"C:\state\firstboot.log");
         assert_eq!(log.contains("is started"), goes_on, "{code}: {log}");
+    }
+}
+
+/// Programs that Wine lacks write their words in the script's log, and in the place of the task's.
+fn complete_disc(machine: &Machine) {
+    let disc = root().join("packer/targets/media");
+    let read = |name: &str| std::fs::read_to_string(disc.join(name)).expect(name);
+    let programs = ["icacls.exe", "certutil.exe", "schtasks.exe"];
+    let script = programs
+        .iter()
+        .fold(read("SetupComplete.cmd"), |text, name| {
+            text.replace(name, &format!("C:\\native.exe words {name}"))
+        });
+    let task = read("install-task.xml");
+    let (_, line) = task.split_once("<Arguments>").expect("arguments");
+    let (line, _) = line.split_once("</Arguments>").expect("arguments");
+    let line = line.replace(
+        r"%SystemRoot%\System32\WindowsPowerShell\v1.0\powershell.exe",
+        r"C:\native.exe words",
+    );
+    std::fs::create_dir_all(machine.path(r"C:\imagegen-disc")).unwrap();
+
+    for (certificates, policy) in [(false, "Bypass"), (true, "AllSigned")] {
+        if certificates {
+            std::fs::create_dir(machine.path(r"C:\imagegen-disc\certificates")).unwrap();
+            for store in ["Root", "TrustedPublisher"] {
+                let path = format!(r"C:\imagegen-disc\certificates\{store}-0123456789abcdef.cer");
+                machine.write(&path, "");
+            }
+        }
+        machine.write(r"C:\windows\temp\imagegen-disc.log", "");
+        machine.run_script(&script.replace('\r', ""));
+        let log = machine.read(r"C:\windows\temp\imagegen-disc.log");
+        for store in ["Root", "TrustedPublisher"] {
+            let words = ["certutil.exe", "-f", "-addstore", store].join("\u{1}");
+            assert_eq!(log.contains(&words), certificates, "{log}");
+        }
+        assert!(log.contains("schtasks.exe\u{1}/create"), "{log}");
+        let ran = machine.run_line(&format!("cmd.exe {line}"));
+        let words = [
+            "-NoProfile",
+            "-NonInteractive",
+            "-ExecutionPolicy",
+            policy,
+            "-File",
+        ];
+        assert!(ran.text.starts_with(&words.join("\u{1}")), "{}", ran.text);
     }
 }
 

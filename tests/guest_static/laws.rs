@@ -41,6 +41,8 @@ fn the_folder_of_the_disc_is_closed_before_its_task_is_made() {
     assert!(at("icacls.exe C:\\imagegen-disc") < at("schtasks.exe /create"));
     assert!(script.contains(rights));
     assert!(at("schtasks.exe /create") < at("eventcreate.exe"));
+    assert!(at("goto failed") < at("certutil.exe -f -addstore"));
+    assert!(at("certutil.exe -f -addstore") < at("schtasks.exe /create"));
     let target = read("packer/targets/media/target.json");
     assert!(target.contains(r#""sourceFolder": "C:\\imagegen-disc""#));
     let step = read("provisioners/steps/880-finish.json");
@@ -181,7 +183,12 @@ fn find_awaited_times(name: &str, text: &str) -> Vec<String> {
     text.replace("\\n", "\n")
         .lines()
         .filter(|line| waits(line) && tells(line))
-        .map(|line| format!("{name}: {}: a Stopwatch counts on when the clock is set", line.trim()))
+        .map(|line| {
+            format!(
+                "{name}: {}: a Stopwatch counts on when the clock is set",
+                line.trim()
+            )
+        })
         .collect()
 }
 
@@ -201,7 +208,10 @@ fn nothing_waits_for_a_time_of_day() {
     assert_eq!(found, Vec::<String>::new());
     let planted = "do {\n} while ([DateTime]::UtcNow -lt $end)";
     assert_eq!(find_awaited_times("x", planted).len(), 1);
-    assert_eq!(find_awaited_times("x", &planted.replace('\n', "\\n")).len(), 1);
+    assert_eq!(
+        find_awaited_times("x", &planted.replace('\n', "\\n")).len(),
+        1
+    );
 }
 
 /// Each script that has grown beyond this is split by subject.
