@@ -110,13 +110,17 @@ function Restore-Network {
     if (-not $facts.ContainsKey('network')) { return }
     $path = Get-NetworkPath -Facts $facts
     if (-not (Test-Path -LiteralPath $path)) { return }
-    # The host network service starts late, and a task is not started again because its program failed.
+    # The host network service starts late, and a task is not started again because its program failed. A reason
+    # that stays is told once.
+    $told = ''
     while ($true) {
         try {
             Initialize-Bridge -Facts $facts -Text (Read-NodeText -Path $path)
             return
         } catch {
-            Write-NodeLine -Text "the bridge is not there yet: $($_.Exception.Message)"
+            $why = $_.Exception.Message
+            if ($why -cne $told) { Write-NodeLine -Text "the bridge is not there yet: $why" }
+            $told = $why
         }
         $null = Get-TimeLeft -Doing 'bringing back the bridge'
         Start-Sleep -Seconds 1
