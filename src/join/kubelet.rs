@@ -61,18 +61,21 @@ fn find_bad_values(list: &[Argument], rules: &[FlagValues], plan: &Plan) -> Vec<
     let gates = list.iter().find(|(name, _)| name == "feature-gates");
     let gates = gates.map_or("", |(_, value)| value);
     let mut found = Vec::new();
-    for (name, value) in list {
-        for rule in rules {
-            if value.contains(span::OPEN) || !rule.refuses(&plan.kubernetes, (name, value), gates) {
-                continue;
-            }
-            let message = format!(
-                "the kubelet argument `{name}={value}` does not work with Kubernetes {}: {}",
-                plan.kubernetes, rule.reason
-            );
-            let finding = Finding::new(Code::ARGUMENT_VALUE, message, rule.instead.as_str());
-            found.push(finding.with_source(&rule.source));
-        }
+    for (name, value) in list.iter().filter(|(_, value)| !value.contains(span::OPEN)) {
+        let argument = (name.as_str(), value.as_str());
+        // Of several reasons for one value the first is enough.
+        let rule = rules
+            .iter()
+            .find(|rule| rule.refuses(&plan.kubernetes, argument, gates));
+        let Some(rule) = rule else {
+            continue;
+        };
+        let message = format!(
+            "the kubelet argument `{name}={value}` does not work with Kubernetes {}: {}",
+            plan.kubernetes, rule.reason
+        );
+        let finding = Finding::new(Code::ARGUMENT_VALUE, message, rule.instead.as_str());
+        found.push(finding.with_source(&rule.source));
     }
     found
 }

@@ -70,9 +70,27 @@ fn a_compiled_in_cloud_provider_is_for_kubelets_that_have_one() {
         }
         run(minor, &["cloud-provider=external"]).succeeds();
     }
+    for (minor, value) in [
+        ("1.25", "Azure"),
+        ("1.26", "openstack"),
+        ("1.27", "aws"),
+        ("1.28", "aws"),
+        ("1.28", "extrenal"),
+    ] {
+        let said = run(minor, &[&format!("cloud-provider={value}")]);
+        said.fails(3, &["argument-value", "does not know this cloud provider"]);
+    }
+    for (minor, value) in [
+        ("1.20", "openstack"),
+        ("1.25", "openstack"),
+        ("1.26", "aws"),
+    ] {
+        run(minor, &[&format!("cloud-provider={value}")]).succeeds();
+    }
     run("1.28", &["cloud-provider=azure"]).succeeds();
     let freed = "feature-gates=DisableCloudProviders=false";
     run("1.30", &["cloud-provider=azure", freed]).succeeds();
+    run("1.30", &["cloud-provider=aws", freed]).fails(3, &["does not know"]);
     run("1.36", &["cloud-provider=azure", freed]).fails(3, &["argument-value"]);
 }
 
