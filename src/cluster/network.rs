@@ -90,20 +90,17 @@ fn check_subnets(input: &ClusterInput, plan: &Plan, problems: &mut Vec<Finding>)
             ));
         }
     }
-    if let Some(dns) = &input.dns
-        && !dns
-            .parse()
-            .is_ok_and(|address| input.service_subnet.contains(address))
-    {
+    let dns = choose_dns_address(input);
+    let is_inside = dns
+        .parse()
+        .is_ok_and(|address| input.service_subnet.contains(address));
+    if !is_inside {
         let message = format!(
-            "`--dns {dns}` is not in the service network {}",
+            "the address of the cluster's DNS, {dns}, is not in the service network {}",
             input.service_subnet
         );
-        problems.push(Finding::new(
-            Code::DNS_OUTSIDE,
-            message,
-            "give the address of the service `kube-dns`",
-        ));
+        let remedy = "give the address of the service `kube-dns`: `--dns ADDRESS`";
+        problems.push(Finding::new(Code::DNS_OUTSIDE, message, remedy));
     }
     if plan.network.cluster.node_subnet && input.node_subnets.is_empty() {
         let message = "the network of the nodes is missing: traffic from pods to nodes would pass through NAT";

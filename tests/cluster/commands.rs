@@ -91,6 +91,7 @@ fn what_is_wanted_is_added_or_refused() {
         ("--pod-subnet 10.96.0.0/16", 3, "network-overlap"),
         ("--node-subnet 10.244.7.0/24", 3, "network-overlap"),
         ("--dns 10.0.0.10", 3, "dns-outside"),
+        ("--service-subnet 10.200.0.0/30", 3, "dns-outside"),
         ("--domain Cluster_Local", 3, "is not a DNS name"),
         ("--dns 10.96.0", 3, "is not an IPv4 address"),
         ("--force", 2, "unexpected argument"),
