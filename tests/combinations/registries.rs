@@ -58,6 +58,11 @@ fn registries_get_their_program_and_its_configuration() {
         ),
         (
             "ecr-credential-provider",
+            "1.31.7",
+            "\"*.dkr-ecr.*.on.aws\"",
+        ),
+        (
+            "ecr-credential-provider",
             "1.26.1",
             "\"*.dkr.ecr.*.amazonaws.com.cn\"",
         ),
