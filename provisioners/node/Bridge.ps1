@@ -101,7 +101,15 @@ function Initialize-Bridge {
     foreach ($end in $bridge.ManagementIP, $address) { Enable-Forwarding -Address $end }
 }
 
-# After a restart: the bridge as it was when this machine joined.
+# This node's address in the configuration of its pods, whose traffic to it is encapsulated or comes from it.
+function Get-ConfiguredAddress {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] [string] $Text)
+    if ($Text -match '"(?:DestinationPrefix|ProviderAddress)":\s*"([0-9.]+)(?:/32)?"') { $Matches[1] }
+}
+
+# After a restart: the bridge as it was when this machine joined. With another address the node is not completed:
+# where the cluster does not know the address in time, the task of each minute goes on.
 function Restore-Network {
     [CmdletBinding()]
     param([Parameter(Mandatory)] [int] $Seconds)
@@ -115,8 +123,9 @@ function Restore-Network {
     $told = ''
     while ($true) {
         try {
-            Initialize-Bridge -Facts $facts -Text (Read-NodeText -Path $path)
-            return
+            $text = Read-NodeText -Path $path
+            Initialize-Bridge -Facts $facts -Text $text
+            break
         } catch {
             $why = $_.Exception.Message
             if ($why -cne $told) { Write-NodeLine -Text "the bridge is not there yet: $why" }
@@ -125,6 +134,11 @@ function Restore-Network {
         $null = Get-TimeLeft -Doing 'bringing back the bridge'
         Start-Sleep -Seconds 1
     }
+    $address = Get-ConfiguredAddress -Text $text
+    if (-not $address -or (Test-NetworkAddress -Address $address)) { return }
+    Write-NodeLine -Text "this machine does not have ${address} now: its pod network is configured anew"
+    $mark = Get-CompletionMark
+    if (Test-Path -LiteralPath $mark -PathType Leaf) { Remove-Item -LiteralPath $mark -Force }
 }
 
 # The network that Docker would make at its start. Windows chooses its addresses.

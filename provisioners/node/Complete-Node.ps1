@@ -4,8 +4,9 @@ Gives a node that joined what no agent brings: the pod network, flanneld and kub
 
 .DESCRIPTION
 A task runs it within a minute after a join, however the node joined, and another one after each start of the
-machine where the pod network has a bridge that no agent looks after. On a machine that did not join it does
-nothing. Run it again when credentials of kube-proxy or flanneld came later.
+machine where no agent looks after the pod network's bridge, or after the node's address in its configuration. On a
+machine that did not join it does nothing. Run it again when credentials of kube-proxy or flanneld came later, or
+when the machine has another address.
 Exit codes: 0 done, 1 failed, 2 plan or scripts refused.
 
 .PARAMETER TimeoutSeconds

@@ -72,6 +72,19 @@ function Wait-NodeNetwork {
     }
 }
 
+# The same, once the address is one of this machine: after a start with another one the cluster has the one before,
+# until the kubelet tells it.
+function Wait-NodeAddress {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] [hashtable] $Facts)
+    while ($true) {
+        $node = Wait-NodeNetwork -Facts $Facts
+        if (Test-NetworkAddress -Address $node.address) { return $node }
+        $null = Get-TimeLeft -Doing "waiting for the new address of this node, which had $($node.address)"
+        Start-Sleep -Milliseconds 500
+    }
+}
+
 # The nth address of an IPv4 network, `10.244.3.0/24`.
 function Get-NetworkAddress {
     [CmdletBinding()]
@@ -116,7 +129,7 @@ function Get-NetworkMark {
     param([Parameter(Mandatory)] [hashtable] $Facts, [Parameter(Mandatory)] [string] $Text)
     $marks = @{}
     if ($Text -match '@(NODE_(ADDRESS|NETWORK|POD_[A-Z]+)|NETWORK_CARD)@') {
-        $node = Wait-NodeNetwork -Facts $Facts
+        $node = Wait-NodeAddress -Facts $Facts
         $card = Get-NetworkCard -Address $node.address
         $marks['@NODE_ADDRESS@'] = $node.address
         $marks['@NODE_POD_NETWORK@'] = $node.network

@@ -311,3 +311,27 @@ fn the_card_of_a_bridge_is_found_in_its_configuration() {
     // Of Docker and of containerd.
     assert_eq!(found, ["10.1.18.7", "10.1.18.7"]);
 }
+
+/// The script takes the address out of what each template makes of it, and no network of the cluster for one.
+#[test]
+fn the_address_of_a_node_is_found_in_its_configuration() {
+    let folder = root().join("provisioners");
+    let script = std::fs::read_to_string(folder.join("node/Bridge.ps1")).unwrap();
+    let (_, rest) = script.split_once("function Get-ConfiguredAddress").unwrap();
+    let (_, rest) = rest.split_once("$Text -match '").unwrap();
+    let form = regex_lite::Regex::new(rest.split_once('\'').unwrap().0).unwrap();
+    for (name, count) in [
+        ("cni-plain.conf", 3),
+        ("cni-flannel.conf", 3),
+        ("cni-calico.conf", 0),
+    ] {
+        let template = std::fs::read_to_string(folder.join("templates").join(name)).unwrap();
+        let filled = template.replace("@NODE_ADDRESS@", "10.1.18.7");
+        let filled = filled.replace("{{ network.services }}", "10.96.0.0/12");
+        let found: Vec<&str> = form
+            .captures_iter(&filled)
+            .map(|it| it.get(1).unwrap().as_str())
+            .collect();
+        assert_eq!(found, vec!["10.1.18.7"; count], "{name}");
+    }
+}

@@ -41,6 +41,15 @@ fn each_rule_finds_its_defect() {
         cni: Some("win-bridge".to_owned()),
         ..select("azure", "1.36.4")
     });
+    let overlay = make(ImageDefinition {
+        cni: Some("win-overlay".to_owned()),
+        ..select("azure", "1.36.4")
+    });
+    let flannel = make(ImageDefinition {
+        host_access: "services".parse().ok(),
+        cni: Some("flannel-overlay".to_owned()),
+        ..select("azure", "1.36.4")
+    });
     let drop_field = |field: &'static str, name: &'static str, node: &Node| {
         with_node(node, |all| {
             named(all, name)
@@ -197,6 +206,14 @@ fn each_rule_finds_its_defect() {
         (
             "restart: nothing brings the bridge back",
             forget("cni/bridge", &bridge),
+        ),
+        (
+            "restart: the pod network keeps an address",
+            forget("cni/address", &overlay),
+        ),
+        (
+            "restart: the pod network keeps an address",
+            forget("cni/address-flannel", &flannel),
         ),
         (
             "pause: ",

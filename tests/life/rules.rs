@@ -185,8 +185,19 @@ fn find_lost_networks(life: &Life, node: &Node) -> Vec<String> {
                 all.iter().any(|it| name(it).ends_with("Complete-Node.ps1"))
             })
     };
-    if !node.facts("bridge").is_empty() && !node.resources.iter().any(restores) {
+    if node.resources.iter().any(restores) {
+        return found;
+    }
+    if !node.facts("bridge").is_empty() {
         found.push("restart: nothing brings the bridge back".to_owned());
+    }
+    // A machine may start with another address, and no agent writes the configuration anew.
+    let networks = node.facts("network");
+    let network = networks
+        .iter()
+        .find_map(|path| node.find("file", "path", path));
+    if network.is_some_and(|it| text(it, "content").contains("@NODE_ADDRESS@")) {
+        found.push("restart: the pod network keeps an address that the node lost".to_owned());
     }
     found
 }

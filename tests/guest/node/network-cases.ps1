@@ -89,6 +89,32 @@ function Test-NodeProxy {
     Assert-That -Name 'a reset stops flanneld' -Holds $holds
 }
 
+# A machine that started with another address: its configuration is written anew once the cluster knows it. Until
+# then the node is not completed.
+function Test-NewAddress {
+    param([string] $Source)
+    $more = @('network=C:\k\cni\10-win-overlay.conf', 'cniConf=C:\etc\cni\net.d')
+    $world = New-RegisteredWorld -Source $Source -More $more
+    $template = '{"Settings":{"ProviderAddress":"@NODE_ADDRESS@"}}'
+    Write-TextFile -Path 'C:\k\cni\10-win-overlay.conf' -Content $template
+    $path = 'C:\etc\cni\net.d\10-win-overlay.conf'
+    Write-TextFile -Path $path -Content $template.Replace('@NODE_ADDRESS@', '10.1.18.6')
+    $mark = "$world/C/imagegen/state/completed"
+    $null = [IO.Directory]::CreateDirectory((Split-Path -Path $mark))
+    [IO.File]::WriteAllText($mark, 'x')
+    Set-Simulation -Area 'cards' -Name '10.1.18.7' -Value $null
+    $run = Invoke-NodeScript -World $world -Name 'Complete-Node' -With @{ TimeoutSeconds = 2 }
+    Assert-Run -Name 'an address that nobody has' -Run $run -Code 1 -Text 'does not have 10.1.18.6 now'
+    Assert-That -Name 'the node is not completed' -Holds (-not [IO.File]::Exists($mark))
+    Set-Simulation -Area 'cards' -Name '10.1.18.7' -Value 'Ethernet 2'
+    $run = Invoke-NodeScript -World $world -Name 'Complete-Node'
+    Assert-Run -Name 'an address that the cluster knows' -Run $run -Code 0
+    $found = "$(Get-Content -LiteralPath $path -Raw)"
+    $holds = $found -ceq $template.Replace('@NODE_ADDRESS@', '10.1.18.7')
+    Assert-That -Name 'the pod network has the new address' -Holds $holds -Detail $found
+    Assert-That -Name 'the node is completed' -Holds ([IO.File]::Exists($mark))
+}
+
 # A pod network without an agent: its configuration is filled in from the cluster.
 function Test-NodeNetwork {
     param([string] $Source)
