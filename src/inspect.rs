@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
-use crate::acquire::SIDECAR;
+use crate::acquire::{SIDECAR, open_fetcher};
 use crate::base::code::Code;
 use crate::base::text::convert_to_utf8;
 use crate::base::url::{HttpUrl, strip_secrets};
@@ -34,7 +34,6 @@ use crate::verify::proof::{ExpectedSignature, SignedContent, require_signer, ver
 use crate::verify::sigstore::ExpectedSigner;
 use crate::verify::{NotProven, ProofError, Proven, checksums, record_evidence, require_digest};
 
-use crate::acquire::open_fetcher;
 use key::{is_keyring, is_openpgp, no_key_error};
 use whole::{inspect_whole, inspect_workspace};
 
@@ -293,6 +292,7 @@ impl Job<'_> {
     }
 
     fn check_bundle(&self, bytes: &[u8]) -> Result<NamedOutcome> {
+        let root = self.keys.sigstore_root();
         // A statement names the file, a sigstore bundle is over it: the content tells which it is.
         if String::from_utf8_lossy(bytes).contains("\"dsseEnvelope\"") {
             if self.request.key.is_some() && self.request.identity.is_none() {
@@ -302,24 +302,24 @@ impl Job<'_> {
                 return Err(CodedError::usage(message, remedy).into());
             }
             let signer = self.signer()?;
-            let expected = ExpectedSignature::Attestation { signer };
+            let expected = ExpectedSignature::Attestation { signer, root };
             return Ok(self.prove(bytes, &expected));
         }
         match &self.request.key {
             Some(place) if self.request.identity.is_none() => {
                 self.used.borrow_mut().insert("--key");
                 let key = &self.request.read_text(place)?;
-                Ok(self.prove(bytes, &ExpectedSignature::BundleByKey { key }))
+                Ok(self.prove(bytes, &ExpectedSignature::BundleByKey { key, root }))
             }
             _ => {
                 let signer = self.signer()?;
-                Ok(self.prove(bytes, &ExpectedSignature::BundleBySigner { signer }))
+                Ok(self.prove(bytes, &ExpectedSignature::BundleBySigner { signer, root }))
             }
         }
     }
 
     fn prove(&self, signature: &[u8], expected: &ExpectedSignature<'_>) -> NamedOutcome {
-        let outcome = verify_detached(self, signature, expected, self.keys.sigstore_root());
+        let outcome = verify_detached(self, signature, expected);
         (expected.proof_kind(), outcome)
     }
 
@@ -394,18 +394,20 @@ impl Job<'_> {
     }
 
     fn check_signature(&self, bytes: &[u8]) -> Result<NamedOutcome> {
+        let root = self.keys.sigstore_root();
         if let Some(place) = &self.request.certificate {
             let certificate = &self.request.read_proof(place)?;
             self.used.borrow_mut().insert("--certificate");
             let expected = ExpectedSignature::KeylessPair {
                 certificate,
                 signer: self.signer()?,
+                root,
             };
             return Ok(self.prove(bytes, &expected));
         }
         if self.request.key.is_none() && bytes.trim_ascii_start().starts_with(b"{") {
             let signer = self.signer()?;
-            let expected = ExpectedSignature::KeylessBundle { signer };
+            let expected = ExpectedSignature::KeylessBundle { signer, root };
             return Ok(self.prove(bytes, &expected));
         }
         let Some(place) = &self.request.key else {
@@ -426,12 +428,10 @@ impl Job<'_> {
             .trim_ascii_start()
             .starts_with(b"untrusted comment:")
         {
-            let expected = ExpectedSignature::Minisign { key: &text };
-            return Ok(self.prove(signature, &expected));
+            return Ok(self.prove(signature, &ExpectedSignature::Minisign { key: &text }));
         }
         if key.trim_ascii_start().starts_with(b"-----BEGIN") && !is_openpgp(key) {
-            let expected = ExpectedSignature::Cosign { key: &text };
-            return Ok(self.prove(signature, &expected));
+            return Ok(self.prove(signature, &ExpectedSignature::Cosign { key: &text }));
         }
         if !is_openpgp(key) && !is_keyring(key) {
             return Err(no_key_error(self.request.key.as_deref().unwrap_or_default()).into());

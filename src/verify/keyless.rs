@@ -127,11 +127,10 @@ fn verify_pair(
     let parsed =
         Certificate::from_der(der).map_err(|error| certificate_error(&error.to_string()))?;
     let info = &parsed.tbs_certificate;
-    let root = sigstore::load_trusted_root(root)
+    let roots = sigstore::load_trusted_roots(root)
         .map_err(|error| ProofError::new(Code::KEYLESS_ROOT, error.message))?;
     let begins = info.validity.not_before.to_unix_duration();
-    let issuer = verify_chain(der, begins, &root)?;
-    let logged = sct::verify_sct(&parsed, &issuer, &root)?;
+    let logged = verify_issuance(&parsed, der, begins, &roots)?;
     sigstore::check_signer(signer)
         .map_err(|error| ProofError::new(Code::KEYLESS_IDENTITY, error.message))?;
     check_identity(&parsed, signer)?;
@@ -160,6 +159,26 @@ fn verify_pair(
             .to_owned(),
         facts,
     })
+}
+
+/// Leads the certificate to one of the roots, each of another instance; the time when it was logged there.
+fn verify_issuance(
+    certificate: &Certificate,
+    der: &[u8],
+    at: Duration,
+    roots: &[TrustedRoot],
+) -> Result<Option<Duration>, ProofError> {
+    let mut why: Option<ProofError> = None;
+    for root in roots {
+        let issuer = verify_chain(der, at, root);
+        match issuer.and_then(|issuer| sct::verify_sct(certificate, &issuer, root)) {
+            Ok(logged) => return Ok(logged),
+            // Only the root of its own instance says more than that it does not know the certificate.
+            Err(error) if why.is_none() || error.code == Code::KEYLESS_LOG => why = Some(error),
+            Err(_) => {}
+        }
+    }
+    Err(why.unwrap_or_else(|| certificate_error("there is no trusted root")))
 }
 
 fn certificate_error(reason: &str) -> ProofError {

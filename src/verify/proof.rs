@@ -13,6 +13,9 @@ use crate::model::evidence::ProofKind;
 use super::sigstore::ExpectedSigner;
 use super::{ProofError, Proven, cosign, keyless, minisign, openpgp, sigstore};
 
+/// A trusted root of Sigstore in JSON; the built-in one where none is named.
+type SigstoreRoot<'a> = Option<&'a str>;
+
 /// The form of a signature, with everything that it must be by.
 #[derive(Debug, Clone, Copy)]
 pub enum ExpectedSignature<'a> {
@@ -24,22 +27,27 @@ pub enum ExpectedSignature<'a> {
     KeylessPair {
         certificate: &'a [u8],
         signer: ExpectedSigner<'a>,
+        root: SigstoreRoot<'a>,
     },
     /// The same two in one file, as [`keyless::build_bundle`] makes it.
     KeylessBundle {
         signer: ExpectedSigner<'a>,
+        root: SigstoreRoot<'a>,
     },
     /// A sigstore bundle by a key in PEM.
     BundleByKey {
         key: &'a str,
+        root: SigstoreRoot<'a>,
     },
     /// A sigstore bundle by a certificate, with its entry in a log.
     BundleBySigner {
         signer: ExpectedSigner<'a>,
+        root: SigstoreRoot<'a>,
     },
     /// A signed statement of provenance that lists the file.
     Attestation {
         signer: ExpectedSigner<'a>,
+        root: SigstoreRoot<'a>,
     },
     /// A signature by a key of a keyring, or by a subkey of it.
     Openpgp {
@@ -82,8 +90,7 @@ pub trait SignedContent {
     fn read_pieces(&self, each: &mut dyn FnMut(&[u8])) -> Result<(), ProofError>;
 }
 
-/// Whether a signature is over the content and by whoever is expected. `root` is a trusted root of Sigstore in JSON; the
-/// default is the built-in one.
+/// Whether a signature is over the content and by whoever is expected.
 ///
 /// # Errors
 /// See the codes of this module and of the form's.
@@ -91,7 +98,6 @@ pub fn verify_detached(
     content: &dyn SignedContent,
     signature: &[u8],
     expected: &ExpectedSignature<'_>,
-    root: Option<&str>,
 ) -> Result<Proven, ProofError> {
     let signature = &*convert_to_utf8(signature);
     match *expected {
@@ -104,17 +110,18 @@ pub fn verify_detached(
         ExpectedSignature::KeylessPair {
             certificate,
             signer,
+            root,
         } => keyless::verify_signature(&content.sha256()?, signature, certificate, signer, root),
-        ExpectedSignature::KeylessBundle { signer } => {
+        ExpectedSignature::KeylessBundle { signer, root } => {
             keyless::verify_bundle(&content.sha256()?, signature, signer, root)
         }
-        ExpectedSignature::BundleByKey { key } => {
+        ExpectedSignature::BundleByKey { key, root } => {
             sigstore::verify_bundle_by_key(&content.sha256()?, signature, key, root)
         }
-        ExpectedSignature::BundleBySigner { signer } => {
+        ExpectedSignature::BundleBySigner { signer, root } => {
             sigstore::verify_bundle(&content.sha256()?, signature, signer, root)
         }
-        ExpectedSignature::Attestation { signer } => {
+        ExpectedSignature::Attestation { signer, root } => {
             sigstore::verify_attestation(&content.sha256()?, signature, signer, root)
         }
         ExpectedSignature::Openpgp {

@@ -4,14 +4,19 @@
 //! Signer and issuer are compared as a whole. A sigstore bundle needs a log entry that the log's checkpoint proves, and a time
 //! of the log or of a timestamp authority while the certificate was valid. A time in the future is refused.
 //!
+//! A trusted root that names no log is of an instance that has none: its sigstore bundles have a timestamp in the place of
+//! the entry. The built-in root names logs.
+//!
 //! Codes: `sigstore-malformed`, `sigstore-root`, `sigstore-identity`, `sigstore-bad-signature`,
 //! `sigstore-certificate`, `sigstore-log`, `sigstore-time`, `sigstore-subject`,
 //! `sigstore-predicate`, `sigstore-refused`.
 
+mod root;
+
 use std::collections::BTreeMap;
 
 use serde::Deserialize;
-use sigstore_verify::trust_root::{SIGSTORE_PRODUCTION_TRUSTED_ROOT, TrustedRoot};
+use sigstore_verify::trust_root::TrustedRoot;
 use sigstore_verify::types::{Bundle, DerPublicKey, Sha256Hash, SignatureContent};
 use sigstore_verify::{
     CertificateError, Error, Policy, PublicKeyVerificationPolicy, TransparencyLogError,
@@ -23,6 +28,9 @@ use crate::base::code::Code;
 use crate::base::json::{is_one_json, parse_foreign};
 use crate::base::public_key::CosignKey;
 use crate::model::evidence::Verdict;
+use root::{check_known_logs, describe_root, stale_root_error};
+
+pub(super) use root::{check_root, load_trusted_roots};
 
 /// The demanded signer. Both parts are compared whole.
 #[derive(Debug, Clone, Copy)]
@@ -198,15 +206,6 @@ pub(super) fn flatten_text(text: &str) -> String {
     text.trim_end_matches(['.', ' ']).to_owned()
 }
 
-pub(super) fn load_trusted_root(json: Option<&str>) -> Result<TrustedRoot, ProofError> {
-    TrustedRoot::from_json(json.unwrap_or(SIGSTORE_PRODUCTION_TRUSTED_ROOT)).map_err(|error| {
-        ProofError::new(
-            Code::SIGSTORE_ROOT,
-            flatten_text(&format!("the trusted root cannot be read: {error}")),
-        )
-    })
-}
-
 /// Patterns match more than is meant, so there are none.
 pub(super) fn check_signer(signer: ExpectedSigner<'_>) -> Result<(), ProofError> {
     if signer.identity.is_empty() || signer.issuer.is_empty() {
@@ -226,98 +225,96 @@ pub(super) fn check_signer(signer: ExpectedSigner<'_>) -> Result<(), ProofError>
     Ok(())
 }
 
-/// When the newest of a root's keys began: what it cannot know is what came later.
-fn find_newest_key_time(root: &TrustedRoot) -> Option<String> {
-    let mut periods = Vec::new();
-    for log in &root.tlogs {
-        periods.extend(log.public_key.valid_for);
-    }
-    for log in &root.ctlogs {
-        periods.extend(log.public_key.valid_for);
-    }
-    for authority in &root.certificate_authorities {
-        periods.extend(authority.valid_for);
-    }
-    for authority in &root.timestamp_authorities {
-        periods.extend(authority.valid_for);
-    }
-    let newest = periods.iter().map(|range| range.start).max()?;
-    Some(newest.to_string())
-}
-
+/// Verifies a sigstore bundle by the first trusted root that it holds by. Each instance has a root of its own.
 fn prove_bundle(
     digest: &[u8; 32],
     bundle: &Bundle,
     by: &Expected<'_>,
     root: Option<&str>,
-    mut facts: BTreeMap<String, String>,
+    facts: BTreeMap<String, String>,
     detail: &str,
 ) -> Result<Proven, ProofError> {
-    let policy: Box<dyn Policy> = match by {
-        Expected::Signer(signer) => {
-            check_signer(*signer)?;
-            Box::new(VerificationPolicy::new(signer.identity, signer.issuer))
+    if let Expected::Signer(signer) = by {
+        check_signer(*signer)?;
+    }
+    let mut why: Option<ProofError> = None;
+    for trusted in load_trusted_roots(root)? {
+        let error = match prove_by_root(digest, bundle, by, &trusted) {
+            Ok(found) => return Ok(describe_proof(found, facts, &trusted, root, detail)),
+            Err(error) => error,
+        };
+        if why.as_ref().is_none_or(|known| tells_more(&error, known)) {
+            why = Some(error);
         }
+    }
+    Err(why.unwrap_or_else(|| ProofError::new(Code::SIGSTORE_ROOT, "there is no trusted root")))
+}
+
+/// Whether the error of one root says more of a sigstore bundle than that of another: a signer is compared where the
+/// certificate chains to the root, and another instance's bundle is unknown to a root.
+fn tells_more(error: &ProofError, known: &ProofError) -> bool {
+    let is_unknown = known.code == Code::SIGSTORE_ROOT && error.code != Code::SIGSTORE_ROOT;
+    is_unknown || error.code == Code::SIGSTORE_IDENTITY
+}
+
+fn prove_by_root(
+    digest: &[u8; 32],
+    bundle: &Bundle,
+    by: &Expected<'_>,
+    trusted: &TrustedRoot,
+) -> Result<BTreeMap<String, String>, ProofError> {
+    let policy: Box<dyn Policy> = match by {
+        Expected::Signer(signer) => Box::new(demand_signer(*signer, trusted)),
         Expected::Key(key) => Box::new(PublicKeyVerificationPolicy::new(DerPublicKey::new(
             key.spki().to_vec(),
         ))),
     };
-    let trusted = load_trusted_root(root)?;
-    check_known_logs(bundle, &trusted)?;
-    let result = check(Sha256Hash::new(*digest), bundle, policy.as_ref(), &trusted)
-        .map_err(|error| explain_error(&error, &trusted))?;
-    let kind = if root.is_some() {
-        "given"
+    check_known_logs(bundle, trusted)?;
+    let result = check(Sha256Hash::new(*digest), bundle, policy.as_ref(), trusted)
+        .map_err(|error| explain_error(&error, trusted))?;
+    Ok(collect_facts(&result, bundle, by))
+}
+
+/// An instance without logs, as GitHub's for private repositories is, makes no entry in one: there its timestamp authority
+/// alone proves the time.
+fn demand_signer(signer: ExpectedSigner<'_>, trusted: &TrustedRoot) -> VerificationPolicy {
+    let mut policy = VerificationPolicy::new(signer.identity, signer.issuer);
+    if trusted.tlogs.is_empty() {
+        policy = policy.skip_tlog_unsafe();
+    }
+    if trusted.ctlogs.is_empty() {
+        policy = policy.skip_sct();
+    }
+    policy
+}
+
+fn describe_proof(
+    found: BTreeMap<String, String>,
+    mut facts: BTreeMap<String, String>,
+    trusted: &TrustedRoot,
+    root: Option<&str>,
+    detail: &str,
+) -> Proven {
+    facts.extend(found);
+    facts.extend(describe_root(trusted, root));
+    let detail = if trusted.tlogs.is_empty() {
+        format!("{detail}; its root has no log, and a timestamp authority proves the time")
     } else {
-        "public good instance, built in"
+        detail.to_owned()
     };
-    facts.insert("root".to_owned(), kind.to_owned());
-    facts.insert(
-        "rootSha256".to_owned(),
-        crate::base::digest::sha256_hex(
-            root.unwrap_or(SIGSTORE_PRODUCTION_TRUSTED_ROOT).as_bytes(),
-        ),
-    );
-    if let Some(newest) = find_newest_key_time(&trusted) {
-        facts.insert("rootNewestKey".to_owned(), newest);
-    }
-    collect_facts(&result, bundle, by, &mut facts);
-    Ok(Proven {
+    Proven {
         verdict: Verdict::Verified,
-        detail: detail.to_owned(),
+        detail,
         facts,
-    })
-}
-
-/// A log that the root does not know may be one that came after it.
-fn check_known_logs(bundle: &Bundle, root: &TrustedRoot) -> Result<(), ProofError> {
-    let entries = &bundle.verification_material.tlog_entries;
-    let unknown = entries.iter().find(|entry| {
-        root.tlogs
-            .iter()
-            .all(|log| log.log_id.key_id != entry.log_id.key_id)
-    });
-    match unknown {
-        Some(entry) => Err(stale_root_error(
-            &format!("the log {} is unknown", entry.log_id.key_id),
-            root,
-        )),
-        None => Ok(()),
     }
-}
-
-fn stale_root_error(why: &str, root: &TrustedRoot) -> ProofError {
-    let newest = find_newest_key_time(root).unwrap_or_else(|| "an unknown time".to_owned());
-    let message = format!("{why}; the newest key of the trusted root is of {newest}");
-    ProofError::new(Code::SIGSTORE_ROOT, flatten_text(&message))
 }
 
 fn collect_facts(
     result: &VerificationResult,
     bundle: &Bundle,
     by: &Expected<'_>,
-    facts: &mut BTreeMap<String, String>,
-) {
+) -> BTreeMap<String, String> {
+    let mut facts = BTreeMap::new();
     match by {
         Expected::Signer(signer) => {
             facts.insert("signer".to_owned(), signer.identity.to_owned());
@@ -342,7 +339,7 @@ fn collect_facts(
         .certificate()
         .map(|certificate| &certificate.ci_claims)
     else {
-        return;
+        return facts;
     };
     for (name, claim) in [
         ("sourceRepository", &claims.source_repository_uri),
@@ -354,6 +351,7 @@ fn collect_facts(
             facts.insert(name.to_owned(), flatten_text(claim));
         }
     }
+    facts
 }
 
 fn explain_error(error: &Error, root: &TrustedRoot) -> ProofError {

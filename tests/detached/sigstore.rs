@@ -2,6 +2,7 @@
 //! pairs in the manner of Kubernetes.
 
 mod attestations;
+mod logless;
 mod refused;
 
 use base64::Engine as _;

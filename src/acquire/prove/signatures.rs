@@ -96,9 +96,7 @@ pub(super) fn check_signatures(
             }
         }
         let outcome = expect_declared(signature, certificate.as_deref(), trust.keys, trust.now)
-            .and_then(|expected| {
-                verify_detached(&subject, &bytes, &expected, trust.keys.sigstore_root())
-            })
+            .and_then(|expected| verify_detached(&subject, &bytes, &expected))
             .map(|proven| subject.complete_facts(proven));
         let name = match &subject {
             SignedSource::Artifact(_) => artifact.file.clone(),
@@ -119,8 +117,10 @@ pub(super) fn find_signed_sums<'a>(
     sums: &'a [VerifiedChecksums],
     url: &str,
 ) -> Option<&'a VerifiedChecksums> {
+    // The name of one file may begin with that of another: `SHA256SUMS` and `SHA256SUMS.txt`.
     sums.iter()
-        .find(|sums| url.starts_with(&sums.url))
+        .filter(|sums| url.starts_with(&sums.url))
+        .max_by_key(|sums| sums.url.len())
         .or(match sums {
             [only] => Some(only),
             _ => None,
@@ -156,6 +156,7 @@ pub(super) fn expect_declared<'a>(
                 signer: declared_signer(signature)?,
                 certificate: certificate
                     .ok_or_else(|| ProofError::new(Code::NO_CERTIFICATE, message))?,
+                root: keys.sigstore_root(),
             })
         }
         SignatureKind::SigstoreBundle | SignatureKind::GithubAttestation => {
@@ -184,16 +185,17 @@ fn expect_bundle<'a>(
     signature: &'a DeclaredSignature,
     keys: &'a Keys,
 ) -> Result<ExpectedSignature<'a>, ProofError> {
+    let root = keys.sigstore_root();
     if signature.kind == SignatureKind::GithubAttestation {
         let signer = declared_signer(signature)?;
-        return Ok(ExpectedSignature::Attestation { signer });
+        return Ok(ExpectedSignature::Attestation { signer, root });
     }
     if signature.is_by_key() {
         let key = require_key(signature, keys)?;
-        return Ok(ExpectedSignature::BundleByKey { key });
+        return Ok(ExpectedSignature::BundleByKey { key, root });
     }
     let signer = declared_signer(signature)?;
-    Ok(ExpectedSignature::BundleBySigner { signer })
+    Ok(ExpectedSignature::BundleBySigner { signer, root })
 }
 
 /// # Errors
@@ -213,6 +215,24 @@ mod tests {
         let keys = Keys::default();
         let expected = expect_declared(&signature, Some(b"pem"), &keys, 0);
         expected.err().map(|error| error.code)
+    }
+
+    #[test]
+    fn a_signature_is_over_the_checksum_file_of_its_name() {
+        let sums = ["SHA256SUMS", "SHA256SUMS.txt", "other"].map(|name| VerifiedChecksums {
+            url: format!("https://example.com/{name}"),
+            bytes: Vec::new(),
+            line: None,
+        });
+        for (name, found) in [
+            ("SHA256SUMS.sig", Some("SHA256SUMS")),
+            ("SHA256SUMS.txt.sig", Some("SHA256SUMS.txt")),
+            ("SHA512SUMS.sig", None),
+        ] {
+            let signed = find_signed_sums(&sums, &format!("https://example.com/{name}"));
+            let signed = signed.and_then(|sums| sums.url.rsplit('/').next());
+            assert_eq!(signed, found, "{name}");
+        }
     }
 
     /// Whatever is left out or empty would be met by anybody's signature.
