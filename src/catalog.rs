@@ -31,7 +31,7 @@ use crate::model::vulnerability::Vulnerabilities;
 use crate::model::windows::{WindowsRelease, WindowsSupport};
 
 pub use error::CatalogError;
-pub use keys::{Keys, KnownKey};
+pub use keys::{KEY_LIST, Keys, KnownKey, SIGSTORE_ROOT};
 pub use lint::{lint_catalog, lint_sources, lint_targets, names_notes};
 pub use targets::{load_target, load_targets};
 pub use trees::Trees;

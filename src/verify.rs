@@ -1,6 +1,7 @@
 //! Bytes × proofs → evidence. Every check here is a function of bytes: it reads no file and opens
 //! no socket, so that it can be handed anything in a test.
 
+mod anchors;
 pub mod archive;
 pub mod authenticode;
 pub mod chain;
@@ -20,6 +21,8 @@ use crate::base::code::Code;
 use crate::base::digest::parse_sha256;
 use crate::diagnostic::{Classify, Location};
 use crate::model::evidence::{Evidence, ProofKind, Verdict};
+
+pub use anchors::lint_anchors;
 
 /// Why a proof does not hold.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

@@ -1,5 +1,6 @@
 //! The catalog that ships, and what the lint finds in one that is wrong.
 
+mod anchors;
 mod artifacts;
 mod rules;
 

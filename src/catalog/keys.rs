@@ -26,11 +26,18 @@ pub struct KnownKey {
     pub source: String,
 }
 
+impl KnownKey {
+    /// Its file, in the catalog.
+    pub fn path(&self) -> String {
+        format!("trust/{}", self.file)
+    }
+}
+
 /// The list, in the catalog.
-const LIST: &str = "trust/keys.json";
+pub const KEY_LIST: &str = "trust/keys.json";
 /// A trusted root of Sigstore, as `cosign trusted-root create` writes it, in a catalog of the user's own: one that is newer
 /// than the built-in root, or of another instance.
-const SIGSTORE_ROOT: &str = "trust/sigstore-root.json";
+pub const SIGSTORE_ROOT: &str = "trust/sigstore-root.json";
 
 impl Keys {
     /// The keys of a catalog, which are read once.
@@ -38,17 +45,25 @@ impl Keys {
     /// # Errors
     /// The list or a key of it cannot be read.
     pub fn load(manifests: &Tree) -> Result<Arc<Self>, JsonError> {
-        manifests.keep(LIST, || Self::read(manifests))
+        manifests.keep(KEY_LIST, || Self::read(manifests))
     }
 
+    /// The entries of the list, in its order.
+    ///
+    /// # Errors
+    /// The list cannot be read.
+    pub fn read_list(manifests: &Tree) -> Result<Vec<KnownKey>, JsonError> {
+        let list = manifests.read_json::<Vec<KnownKey>>(KEY_LIST)?;
+        Ok(list.unwrap_or_default())
+    }
+
+    /// A file that is not there counts as an empty key, by which nothing holds; the lint names it.
     fn read(manifests: &Tree) -> Result<Self, JsonError> {
-        let list = manifests.read_json::<Vec<KnownKey>>(LIST)?;
         let mut keys = BTreeMap::new();
-        for key in list.unwrap_or_default() {
-            let text = manifests
-                .get(&format!("trust/{}", key.file))
-                .unwrap_or_default();
-            keys.insert(key.name, String::from_utf8_lossy(text).into_owned());
+        for key in Self::read_list(manifests)? {
+            let text = manifests.get(&key.path()).unwrap_or_default();
+            let text = String::from_utf8_lossy(text).into_owned();
+            keys.insert(key.name, text);
         }
         let root = manifests.get(SIGSTORE_ROOT);
         Ok(Self {
@@ -60,6 +75,11 @@ impl Keys {
     /// The root against which certificates and logs of Sigstore are verified; none for the built-in one.
     pub fn sigstore_root(&self) -> Option<&str> {
         self.sigstore_root.as_deref()
+    }
+
+    /// Whether the list has a key of this name.
+    pub fn contains(&self, name: &str) -> bool {
+        self.keys.contains_key(name)
     }
 
     /// The key of this name, or the text itself where it is a key.

@@ -9,9 +9,10 @@ use crate::catalog::{CatalogError, Trees, lint_catalog, lint_sources, lint_targe
 use crate::cli::CatalogWhat;
 use crate::diagnostic::{Finding, Result, Severity};
 use crate::guest::lint_coverage;
-use crate::io::fs;
+use crate::io::{clock, fs};
 use crate::schemas::list_schemas;
 use crate::ui::Printer;
+use crate::verify::lint_anchors;
 
 use crate::view::WrittenFolder;
 
@@ -34,6 +35,7 @@ pub(super) fn run_catalog(
         CatalogWhat::Lint => {
             let trees = read_sources(sources, Definitions::load(None)?.images())?;
             let mut findings = lint_catalog(&trees.catalog);
+            findings.extend(lint_anchors(&trees.catalog, clock::current_time()));
             findings.extend(lint_targets(&trees.packer));
             findings.extend(
                 [&trees.packer, &trees.provisioners]

@@ -88,6 +88,18 @@ pub fn verify_detached<E: From<ProofError>>(
     })
 }
 
+/// Checks that a keyring has the key of this fingerprint, and that the key may have made signatures that hold.
+///
+/// # Errors
+/// See the module's codes.
+pub fn check_key(keyring: &[u8], fingerprint: &str, now: u64) -> Result<(), ProofError> {
+    let fingerprint =
+        parse_fingerprint(fingerprint).map_err(|why| ProofError::new(Code::OPENPGP_KEY, why))?;
+    let keyring = certificate::parse_keyring(keyring)?;
+    let certificate = find_certificate(&keyring.certificates, &fingerprint)?;
+    Validity::from_certificate(certificate, &keyring, now).map(drop)
+}
+
 fn collect_facts(
     certificate: &KeyCertificate,
     signer: &SigningKey<'_>,

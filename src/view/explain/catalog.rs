@@ -1,7 +1,7 @@
 //! Names of the catalog that stand beside a plan: lines, releases, features, settings, vulnerabilities, keys.
 
 use crate::base::value::ComponentName;
-use crate::catalog::{KnownKey, Trees, load_targets};
+use crate::catalog::{Keys, Trees, load_targets};
 use crate::diagnostic::Result;
 use crate::model::kubernetes::{KubernetesLine, NameRange};
 use crate::model::plan::Plan;
@@ -92,11 +92,7 @@ impl NameIndex {
                 &check.source,
             );
         }
-        for key in catalog
-            .tree()
-            .read_json::<Vec<KnownKey>>("trust/keys.json")?
-            .unwrap_or_default()
-        {
+        for key in Keys::read_list(catalog.tree())? {
             self.add(
                 "key",
                 &key.name,
