@@ -390,7 +390,7 @@ impl Fetcher {
 
         let mut own = None;
         let question = FileQuestion::new(request, &self.http.format_rules());
-        let answer = self.answers.read(question, || {
+        let answer = self.answers.files.read(question, || {
             match self.download(located, downloads, connections) {
                 Ok(fetched) => {
                     let digest = fetched.store_digest()?;
@@ -445,7 +445,7 @@ impl Fetcher {
             ..SMALL => self.http.patience.deadline / 36,
             _ => self.http.patience.deadline,
         };
-        Handle::block_on(self.runtime.handle(), async {
+        let outcome = Handle::block_on(self.runtime.handle(), async {
             tokio::select! {
                 outcome = download.run() => outcome.map_err(failed),
                 () = tokio::time::sleep(deadline) => {
@@ -454,7 +454,10 @@ impl Fetcher {
                 }
                 _ = interrupted.wait_for(|interrupted| *interrupted) => Err(failed(FetchFailure::Interrupted)),
             }
-        })
+        });
+        self.answers
+            .record_end(&request.url, outcome.as_ref().err());
+        outcome
     }
 
     /// The store's copy. A file that was changed on the disk is taken out.

@@ -1,18 +1,60 @@
 //! Files that servers gave in a run, each asked for once: the images of a fleet share their components.
 
-use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::base::code::Code;
 use crate::base::digest::sha256_hex;
+use crate::base::url::HttpUrl;
 use crate::base::value::FileDigest;
 use crate::io::http::HttpError;
+use crate::trust::parse_origin;
 
 use super::{FetchError, FetchFailure, Request};
 
-/// Files of a run by the requests that brought them: the digest of what is in the store now, or the refusal of the
-/// server.
-pub type FileAnswers = AnswerMap<FileQuestion, Result<FileDigest, HttpError>>;
+/// Answers of the servers of a run.
+#[derive(Debug, Default)]
+pub struct FileAnswers {
+    /// Files by the requests that brought them: the digest of what is in the store now, or the refusal of the server.
+    pub(super) files: AnswerMap<FileQuestion, Result<FileDigest, HttpError>>,
+    /// Origins of servers that answered to no try of a file.
+    silent: Mutex<BTreeSet<String>>,
+}
+
+impl FileAnswers {
+    /// Whether a server answered to no try of a file, and has not answered since.
+    pub(super) fn is_silent(&self, url: &HttpUrl) -> bool {
+        self.lock_silent().contains(&parse_origin(url.public_url()))
+    }
+
+    /// Notes of the end of a download whether its server answers; none for a file that came.
+    pub(super) fn record_end(&self, url: &HttpUrl, error: Option<&FetchError>) {
+        let mut silent = self.lock_silent();
+        let asked = parse_origin(url.public_url());
+        match error.map(|error| &*error.failure) {
+            None => {
+                silent.remove(&asked);
+            }
+            // Of a redirect, both servers: the one that it names may be that of every file.
+            Some(FetchFailure::Http(error)) if is_silence(error.code) => {
+                silent.extend([asked, parse_origin(&error.url)]);
+            }
+            Some(FetchFailure::Http(error)) => {
+                silent.remove(&parse_origin(&error.url));
+            }
+            Some(_) => {}
+        }
+    }
+
+    fn lock_silent(&self) -> MutexGuard<'_, BTreeSet<String>> {
+        self.silent.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Whether an error is that of a server that sent no answer.
+pub(super) fn is_silence(code: Code) -> bool {
+    matches!(code, Code::CONNECT | Code::CONNECTION | Code::TIMEOUT)
+}
 
 /// Address and headers of a request, and the rules for hosts that it was sent by. Neither is kept: both may be secret.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use super::answers::is_silence;
 use super::check::{check_announced, check_digests};
 use super::retry::RetryPlan;
 use super::split::split_download;
@@ -50,6 +51,12 @@ impl<'a> FileTransfer<'a> {
     ) -> Self {
         let request = located.asked;
         let transfer = downloads.start_transfer(&request.name, request.size);
+        let patience = &fetcher.http.patience;
+        let plan = if fetcher.answers.is_silent(&request.url) {
+            RetryPlan::with_one_try(patience)
+        } else {
+            RetryPlan::new(patience)
+        };
         Self {
             fetcher,
             located,
@@ -60,7 +67,7 @@ impl<'a> FileTransfer<'a> {
             headers: Vec::new(),
             token: None,
             refused_at: None,
-            plan: RetryPlan::new(&fetcher.http.patience),
+            plan,
             furthest: 0,
         }
     }
@@ -124,6 +131,9 @@ impl<'a> FileTransfer<'a> {
         if length >= self.furthest + PROGRESS {
             self.furthest = length;
             self.plan.start_over();
+        }
+        if !is_silence(error.code) {
+            self.plan.allow_all();
         }
         if !self.plan.count_try() {
             return Ok(None);

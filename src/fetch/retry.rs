@@ -10,11 +10,29 @@ pub(super) struct RetryPlan<'a> {
     patience: &'a Patience,
     /// Tries since the file last came further.
     tries: u32,
+    most: u32,
 }
 
 impl<'a> RetryPlan<'a> {
     pub(super) fn new(patience: &'a Patience) -> Self {
-        Self { patience, tries: 0 }
+        Self {
+            patience,
+            tries: 0,
+            most: patience.tries,
+        }
+    }
+
+    /// One try, of a server that may answer as little as before.
+    pub(super) fn with_one_try(patience: &'a Patience) -> Self {
+        Self {
+            most: 1,
+            ..Self::new(patience)
+        }
+    }
+
+    /// The server answers: all tries are worth it.
+    pub(super) fn allow_all(&mut self) {
+        self.most = self.patience.tries;
     }
 
     /// After progress a file may be tried as often as before.
@@ -25,7 +43,7 @@ impl<'a> RetryPlan<'a> {
     /// Whether another try is left.
     pub(super) fn count_try(&mut self) -> bool {
         self.tries += 1;
-        self.tries < self.patience.tries
+        self.tries < self.most
     }
 
     /// Doubled each time, with a part left to chance, so that many clients do not come at once. The server may have said

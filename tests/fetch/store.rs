@@ -1,17 +1,18 @@
 //! The store of downloaded files.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use imagegen::base::digest::sha256_hex;
 use imagegen::base::secret::Secret;
-use imagegen::fetch::{FileAnswers, Request};
+use imagegen::fetch::{Fetcher, FileAnswers, Request};
 use imagegen::io::fs::DigestSet;
 use imagegen::io::http::Options;
 use imagegen::io::store::Store;
 use imagegen::ui::Downloads;
 
-use super::{fetcher, file, impatient, one, plain, request, sha512, sound};
-use crate::support::server::{Server, status, whole};
+use super::{fetcher, file, impatient, one, patience, plain, request, sha512, sound};
+use crate::support::server::{Server, Step, status, whole};
 use crate::support::{Test, files};
 
 /// Between finding and reading a file another reader may have found it damaged.
@@ -97,6 +98,50 @@ fn what_one_image_asked_for_is_not_asked_for_again() {
     std::fs::write(fetched.path(), "other").unwrap();
     let again = one(&share(), &open("/x")).unwrap();
     assert_eq!(std::fs::read(again.path()).unwrap(), file());
+}
+
+/// The images of a run ask a mirror that is gone: the first file is tried as often as any, each further one once.
+#[test]
+fn a_server_that_never_answers_is_not_tried_again_for_each_file() {
+    let is_up = Arc::new(AtomicBool::new(false));
+    let answers = Arc::clone(&is_up);
+    let server = Server::new(move |_| {
+        if answers.load(Ordering::SeqCst) {
+            whole(&file(), &[])
+        } else {
+            vec![Step::Close]
+        }
+    });
+    let test = Test::new();
+    let run = Arc::new(FileAnswers::default());
+    let count = |fetcher: Fetcher, path: &str| {
+        let before = server.asked().len();
+        let url = server.url(path).parse().expect("a URL");
+        let came = one(&fetcher, &Request::without_digest("thing", &url, 1 << 20)).is_ok();
+        (came, server.asked().len() - before)
+    };
+    let share = || impatient(&test).with_answers(Arc::clone(&run));
+    let tries = usize::try_from(patience().tries).expect("a number");
+    assert_eq!(count(share(), "/a"), (false, tries));
+    assert_eq!(count(share(), "/a"), (false, 1));
+    assert_eq!(count(share(), "/b"), (false, 1));
+    assert_eq!(count(impatient(&test), "/b"), (false, tries), "another run");
+
+    // A server that leads there is asked once for each file, too.
+    let place = server.url("/z");
+    let guide = Server::new(move |_| status("302 Found", &[format!("Location: {place}").as_str()]));
+    let lead = |path: &str| {
+        let url = guide.url(path).parse().expect("a URL");
+        one(&share(), &Request::without_digest("thing", &url, 1 << 20)).unwrap_err();
+        guide.asked().len()
+    };
+    assert_eq!([lead("/a"), lead("/b")], [tries, tries + 1]);
+
+    // It answers again: all tries are worth it, also where a later file meets the next outage.
+    is_up.store(true, Ordering::SeqCst);
+    assert_eq!(count(share(), "/b"), (true, 1));
+    is_up.store(false, Ordering::SeqCst);
+    assert_eq!(count(share(), "/c"), (false, tries));
 }
 
 #[test]
