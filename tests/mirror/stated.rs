@@ -154,3 +154,44 @@ fn each_use_of_a_member_is_judged() {
     );
     provider.lock();
 }
+
+/// A digest is recorded for the whole archive. Which program its members become, the definition says.
+#[test]
+fn members_of_a_recorded_archive_are_not_swapped() {
+    let Some(mut provider) = Provider::new() else {
+        return;
+    };
+    let (kubelet, wins) = (
+        with_resource("kubelet.exe", "1.36.4"),
+        with_resource("wins.exe", "0.5.0"),
+    );
+    let archive = zip(&[
+        ("bin/kubelet.exe".to_owned(), &kubelet[..]),
+        ("bin/wins.exe".to_owned(), &wins[..]),
+        ("bin/agent.exe".to_owned(), &kubelet[..]),
+    ]);
+    let digest = sha256_hex(&archive);
+    provider.set_policy(&json!({
+        "trustedDigests": [{"digest": digest, "components": ["kubelet", "wins"]}]
+    }));
+    let use_as = |pairs: [(&str, &str); 2]| {
+        let members =
+            pairs.map(|(member, file)| json!({"member": format!("bin/{member}"), "file": file}));
+        json!({"kind": "zip", "sha256": digest, "members": members})
+    };
+    let swapped = use_as([("wins.exe", "kubelet.exe"), ("kubelet.exe", "wins.exe")]);
+    provider.replace("kubelet", &archive, &swapped);
+    let said = ["kubelet 1.36.4 failed verification", "[states-other-name]"];
+    provider.site.fails(LOCK, 5, &said);
+
+    // The control: a member may have any name, if the program is the one that it says, and its version is that of the record.
+    for pairs in [
+        [("kubelet.exe", "kubelet.exe"), ("wins.exe", "wins.exe")],
+        [("agent.exe", "kubelet.exe"), ("wins.exe", "wins.exe")],
+    ] {
+        provider.replace("kubelet", &archive, &use_as(pairs));
+        let locked = provider.lock();
+        assert_eq!(find_proof(&locked, "pin")["facts"]["statedBy"], "policy");
+        assert!(find_proof(&locked, "statement").is_null(), "{locked:#}");
+    }
+}

@@ -84,9 +84,11 @@ pub(super) fn record_statements(
     found: &mut Vec<Evidence>,
 ) -> Result<(), ProveError> {
     let record = find_record(trust.policy, artifact, trust.catalog);
-    let programs = match record {
-        Some(_) => Vec::new(),
-        None => read_programs(artifact, fetched)?,
+    let remapped = &artifact.overridden.remapped;
+    let programs = if record.is_none() || !remapped.is_empty() {
+        read_programs(artifact, fetched)?
+    } else {
+        Vec::new()
     };
     let planned = PlannedName::from_artifact(artifact);
     for proof in found.iter_mut().filter(|proof| proof.verdict.holds()) {
@@ -102,9 +104,19 @@ pub(super) fn record_statements(
         record_stated(proof, stated);
     }
     for program in &programs {
-        found.extend(judge_program(artifact, fetched, program, trust)?);
+        let judged = judge_program(artifact, fetched, program, trust)?;
+        let is_free = record.is_none();
+        found.extend(judged.filter(|judged| is_free || is_other_use(artifact, program, judged)));
     }
     Ok(())
+}
+
+/// Whether a program of a recorded archive is another one than its member says: the record is of the archive, and the
+/// definition says what becomes of its members.
+fn is_other_use(artifact: &PlannedArtifact, program: &ProgramStatement, judged: &Evidence) -> bool {
+    let mut remapped = artifact.overridden.remapped.iter();
+    let is_named = judged.code.as_deref() == Some(Code::STATES_OTHER_NAME.as_str());
+    remapped.any(|file| file.as_str() == program.program) && (is_named || judged.is_waived())
 }
 
 /// Whether a proof is a checksum file that an override names: what it says of name and version is the word of the

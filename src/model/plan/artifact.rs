@@ -6,6 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::PinnedDigest;
+use crate::base::member::MemberFile;
 use crate::base::url::{HttpUrl, strip_secrets};
 use crate::base::value::ComponentName;
 use crate::base::version::Version;
@@ -87,6 +88,8 @@ pub struct OverriddenParts {
     pub programs: Vec<String>,
     /// Checksum files: their word is that of the definition.
     pub checksums: Vec<HttpUrl>,
+    /// Programs that are made of another member than the publisher's.
+    pub remapped: Vec<MemberFile>,
 }
 
 impl OverriddenParts {
@@ -142,9 +145,17 @@ impl PlannedArtifact {
                 checksums.push(file.url.clone());
             }
         }
+        let mut remapped = Vec::new();
+        for member in &self.members {
+            let mut known = published.members.iter();
+            if !known.any(|own| own.member == member.member && own.file == member.file) {
+                remapped.push(member.file.clone());
+            }
+        }
         OverriddenParts {
             programs,
             checksums,
+            remapped,
         }
     }
 
