@@ -371,3 +371,68 @@ fn the_earlier_name_of_the_flag_is_understood() {
         0,
     );
 }
+
+/// Two images share the folder and the bytes of a program, and have it signed by keys of their own.
+#[test]
+fn images_with_other_signers_of_the_same_bytes_share_a_folder() {
+    let Some(mut provider) = Provider::new() else {
+        return;
+    };
+    provider.publish("kubelet", "cosign-key", "sha256");
+    let lock = |provider: &Provider, name: &str| {
+        let line = format!("lock {SELECTION} --proofs proofs --lock {name}.lock.json");
+        provider.site.succeeds(&line);
+    };
+    lock(&provider, "first");
+    let curve = "ec_paramgen_curve:P-256";
+    let key = [
+        "genpkey",
+        "-algorithm",
+        "EC",
+        "-pkeyopt",
+        curve,
+        "-out",
+        "second.key",
+    ];
+    provider.bench.run("openssl", key);
+    let public = provider
+        .bench
+        .run("openssl", ["pkey", "-in", "second.key", "-pubout"]);
+    provider.site.write("second.pub", &public);
+    provider.bench.write("file", &pe(true));
+    let signature = ["dgst", "-sha256", "-sign", "second.key", "file"];
+    let signature = provider.bench.run("openssl", signature);
+    provider.site.serve("/own/second.sig", &signature);
+    let url = provider.site.url("/own/second.sig");
+    let own = json!({"kind": "cosign-key", "key": "second.pub", "url": url});
+    let over = provider
+        .site
+        .overrides
+        .get_mut("kubelet")
+        .expect("an override");
+    over["signature"] = own;
+    lock(&provider, "second");
+
+    let folder = provider.site.home.folder.join("proofs");
+    let named = |names: &[String]| {
+        names
+            .iter()
+            .filter(|name| name.ends_with(".cosign.sig"))
+            .count()
+    };
+    let kept: Vec<String> = files(&folder).into_keys().collect();
+    assert_eq!(named(&kept), 2, "{kept:?}");
+    // Again, in the other order: nobody takes the file of the other.
+    lock(&provider, "second");
+    for name in ["first", "second"] {
+        let line = format!("verify {name}.lock.json --proofs proofs --lock {name}.lock.json");
+        let said = provider.site.plain(&line, 0).stdout;
+        let mut proofs = said.lines().filter(|line| line.contains("cosign-key"));
+        assert!(
+            proofs.any(|line| line.starts_with("verified")),
+            "{name}: {said}"
+        );
+    }
+    let again: Vec<String> = files(&folder).into_keys().collect();
+    assert_eq!(again, kept);
+}

@@ -10,6 +10,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use crate::base::code::Code;
+use crate::base::digest::sha256_hex;
 use crate::base::public_key::CosignKey;
 use crate::base::url::HttpUrl;
 use crate::base::value::PinAlgorithm;
@@ -115,6 +116,32 @@ const NAME_DIGITS: usize = 12;
 /// The names by which a folder has the proof of a signature. Images that share the folder may have other bytes of one
 /// version, and an artifact several signatures of one kind.
 fn name_files(artifact: &PlannedArtifact, signature: &DeclaredSignature) -> StoredNames {
+    name_marked_files(artifact, signature, "")
+}
+
+/// The names where another image has the first ones for a signature of the same bytes by another signer: the digits of
+/// this signer stand in them.
+fn name_signer_files(
+    artifact: &PlannedArtifact,
+    signature: &DeclaredSignature,
+    keys: &Keys,
+) -> StoredNames {
+    let text = |value: &Option<String>| value.clone().unwrap_or_default();
+    let key = text(&signature.key);
+    let signer = [
+        keys.resolve_key(&key).to_owned(),
+        text(&signature.identity),
+        text(&signature.issuer),
+    ];
+    let digest = sha256_hex(signer.join("\0").as_bytes());
+    name_marked_files(artifact, signature, &format!("-{}", &digest[..NAME_DIGITS]))
+}
+
+fn name_marked_files(
+    artifact: &PlannedArtifact,
+    signature: &DeclaredSignature,
+    mark: &str,
+) -> StoredNames {
     let kind = signature.kind;
     let (signed, end) = match kind {
         SignatureKind::CosignKeyless => ("", ".keyless.sigstore.json"),
@@ -140,7 +167,7 @@ fn name_files(artifact: &PlannedArtifact, signature: &DeclaredSignature) -> Stor
     let PlannedArtifact {
         component, version, ..
     } = artifact;
-    let signed = format!("{component}-{version}-{digits}{place}{signed}");
+    let signed = format!("{component}-{version}-{digits}{mark}{place}{signed}");
     StoredNames {
         signature: format!("{signed}{end}"),
         checksums: kind.signs_checksums().then_some(signed),
@@ -253,7 +280,7 @@ pub fn write_proofs(
             } else {
                 let proof = collect_proof(verified, signature, fetcher)?;
                 verify_stored(artifact, signature, &proof, trust)?;
-                let names = name_files(artifact, signature);
+                let names = choose_names(artifact, signature, folder, trust)?;
                 files.push((names.signature, proof.signature));
                 files.extend(names.checksums.zip(proof.checksums));
             }
@@ -264,6 +291,38 @@ pub fn write_proofs(
         fs::write_file(&folder.join(name), &bytes)?;
     }
     Ok(unstored)
+}
+
+/// The names for a proof that is written: those that tell the signer where the folder has a proof by another one.
+fn choose_names(
+    artifact: &PlannedArtifact,
+    signature: &DeclaredSignature,
+    folder: &Path,
+    trust: StoredTrust<'_>,
+) -> Result<StoredNames, ProveError> {
+    let names = name_files(artifact, signature);
+    let is_others = match read_proof(folder, &names)? {
+        ReadProof::Whole(proof) => verify_stored(artifact, signature, &proof, trust).is_err(),
+        ReadProof::Absent(_) => false,
+    };
+    if is_others {
+        return Ok(name_signer_files(artifact, signature, trust.keys));
+    }
+    Ok(names)
+}
+
+/// The names by which a folder has a proof, or would have it.
+fn find_names(
+    artifact: &PlannedArtifact,
+    signature: &DeclaredSignature,
+    folder: &Path,
+    keys: &Keys,
+) -> Result<StoredNames, ProveError> {
+    let names = name_signer_files(artifact, signature, keys);
+    match read_proof(folder, &names)? {
+        ReadProof::Whole(_) => Ok(names),
+        ReadProof::Absent(_) => Ok(name_files(artifact, signature)),
+    }
 }
 
 /// Proves again what is kept in a folder. What the lock says to be proven must be there; another declared signature
@@ -281,7 +340,7 @@ pub fn reprove_artifact(
         if find_obstacle(artifact, signature, trust.keys).is_some() {
             continue;
         }
-        let names = name_files(artifact, signature);
+        let names = find_names(artifact, signature, folder, trust.keys)?;
         let kind = signature.kind.proof_kind();
         let (name, outcome) = match read_proof(folder, &names)? {
             ReadProof::Whole(proof) => {
@@ -362,10 +421,9 @@ fn verify_stored(
     trust: StoredTrust<'_>,
 ) -> Result<Proven, ProofError> {
     let expected = expect_stored(signature, trust)?;
-    let root = trust.keys.sigstore_root();
     let Some(sums) = &proof.checksums else {
         let content = LockedContent(read_locked_sha256(artifact)?);
-        return verify_detached(&content, &proof.signature, &expected, root);
+        return verify_detached(&content, &proof.signature, &expected);
     };
 
     let line = compare_stated(artifact, sums)?;
@@ -375,7 +433,7 @@ fn verify_stored(
         line: line.name,
     };
     let source = SignedSource::Sums(&sums);
-    let proven = verify_detached(&source, &proof.signature, &expected, root)?;
+    let proven = verify_detached(&source, &proof.signature, &expected)?;
     Ok(source.complete_facts(proven))
 }
 
@@ -386,7 +444,8 @@ fn expect_stored<'a>(
 ) -> Result<ExpectedSignature<'a>, ProofError> {
     if signature.kind == SignatureKind::CosignKeyless {
         let signer = declared_signer(signature)?;
-        return Ok(ExpectedSignature::KeylessBundle { signer });
+        let root = trust.keys.sigstore_root();
+        return Ok(ExpectedSignature::KeylessBundle { signer, root });
     }
     expect_declared(signature, None, trust.keys, trust.now)
 }
