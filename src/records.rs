@@ -377,6 +377,11 @@ fn list_notes(
             note.release_notes = component.release_notes_url(&artifact.version);
             note.summary = Some(component.definition.summary.clone());
             note.identity.clone_from(&component.definition.identity);
+            for pin in component.pins.find_version(&artifact.version) {
+                if pin.is_usable() {
+                    note.digests.insert(pin.digest.as_str().to_owned());
+                }
+            }
         }
         notes.insert(name.to_owned(), note);
     }

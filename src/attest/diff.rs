@@ -62,6 +62,8 @@ pub struct ComponentNote {
     /// One line.
     pub summary: Option<String>,
     pub identity: Option<ComponentIdentity>,
+    /// Digests that the catalog has for its version.
+    pub digests: BTreeSet<String>,
 }
 
 /// `imagegen diff --format json`

@@ -7,11 +7,12 @@ use crate::base::value::{FileDigest, Sha256};
 use crate::lock::Lock;
 use crate::model::component::PayloadKind;
 use crate::model::evidence::Evidence;
+use crate::model::overrides::Override;
 use crate::model::plan::PlannedArtifact;
 use crate::model::policy::Role;
 use crate::trust::{Subject, SubjectSource, list_lock_subjects};
 
-use super::diff::DescribedImage;
+use super::diff::{ComponentNote, DescribedImage};
 use super::purl;
 
 /// A subject of an image as a bill of materials describes it.
@@ -234,12 +235,8 @@ fn describe_artifact(
     let note = image.notes.get(artifact.component.as_str());
     let identity = note.and_then(|note| note.identity.as_ref());
     let component = artifact.component.as_str();
-    // Another URL of a component means other bytes; that of a prefix is a mirror of the same ones.
-    let overridden = lock
-        .selection
-        .overrides
-        .get(component)
-        .is_some_and(|over| over.url.is_some());
+    let over = lock.selection.overrides.get(component);
+    let overridden = over.is_some_and(|over| has_other_bytes(artifact, over, note));
     let members: Vec<Item> = artifact
         .members
         .iter()
@@ -286,6 +283,22 @@ fn describe_artifact(
         members,
         ..empty_item(subject.role, component)
     }
+}
+
+/// Whether an override puts other bytes in the place of the publisher's: no digest is one of the catalog's, and the
+/// override names another address, or a digest where the catalog has one.
+fn has_other_bytes(
+    artifact: &PlannedArtifact,
+    over: &Override,
+    note: Option<&ComponentNote>,
+) -> bool {
+    let known = note.map(|note| &note.digests);
+    let mut digests = artifact.digests.iter();
+    if known.is_some_and(|known| digests.any(|pin| known.contains(pin.digest.as_str()))) {
+        return false;
+    }
+    let states_digest = over.sha256.is_some() || over.sha512.is_some();
+    over.url.is_some() || states_digest && known.is_some_and(|known| !known.is_empty())
 }
 
 fn describe_file(role: Role, path: &str, sha256: &str) -> Item {

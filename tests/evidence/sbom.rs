@@ -183,6 +183,29 @@ fn an_override_has_the_package_that_it_replaces_in_its_pedigree() {
     assert!(kubelet["cpe"].is_null());
 }
 
+/// Whose bytes they are, the digest says, and not the address that they come from.
+#[test]
+fn an_override_replaces_a_package_by_other_bytes_alone() {
+    let other = format!(r#"{{"kubelet": {{"sha256": "{}"}}}}"#, "ab".repeat(32));
+    let moved = r#"{"kubelet": {"url": "https://example.com/kubelet.exe"}}"#;
+    let published = "pkg:golang/k8s.io/kubernetes@v1.36.4#cmd/kubelet";
+    for (overrides, is_replaced) in [(moved, false), (other.as_str(), true)] {
+        let test = Test::new().file("o.json", overrides);
+        let waived = "--waive kubelet=cosign-keyless";
+        test.prints(&format!(
+            "render --target host --k8s 1.36.4 --overrides o.json {waived} --out w"
+        ));
+        let bom: Value = serde_json::from_str(&test.prints("sbom w")).expect("JSON");
+        let kubelet = find(&bom, "kubelet");
+        assert_eq!(kubelet["purl"] == published, !is_replaced, "{kubelet:#}");
+        assert_eq!(kubelet["cpe"].is_null(), is_replaced, "{kubelet:#}");
+        assert_eq!(kubelet["pedigree"].is_null(), !is_replaced, "{kubelet:#}");
+        let spdx = test.prints("sbom w --as spdx");
+        let said = "an override puts these bytes in the place of";
+        assert_eq!(spdx.contains(said), is_replaced);
+    }
+}
+
 #[test]
 fn official_libraries_read_both_formats() {
     let updates = r#"{"target": "azure", "kubernetes": "1.36.4", "cni": "flannel-overlay", "features": ["smb"],
