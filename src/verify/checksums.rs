@@ -3,7 +3,7 @@
 //! | layout | example |
 //! |---|---|
 //! | bare | `hex`, `sha256:hex`; `hex  -` and `SHA256(stdin)= hex` of a pipe |
-//! | GNU | `hex  name`, `hex *name`, `\hex  na\\me` |
+//! | GNU | `hex  name`, `hex *name`, `\hex  na\\me`, `sha256:hex  name` |
 //! | BSD, openssl | `SHA256 (name) = hex`, `SHA2-256(name)= hex` |
 //! | GnuPG | `name: HEX HEX …`, `name: SHA256 = HEX HEX …`, the rest behind blanks in the next lines |
 //! | Get-FileHash | a table `Algorithm Hash Path`, or lines `Algorithm : SHA256` … |

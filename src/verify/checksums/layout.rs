@@ -87,14 +87,21 @@ fn is_hex(text: &str) -> bool {
         && text.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
-/// `hex`, or `sha256:hex` as registries and GitHub write it.
-fn parse_bare_line(line: &str) -> Option<ChecksumLine> {
-    let (algorithm, digest) = match line.split_once(':') {
-        Some((algorithm @ ("sha256" | "sha512"), digest)) => (Some(algorithm.to_owned()), digest),
-        Some(_) => return None,
-        None => (None, line),
+/// Algorithm and digits of `hex`, or of `sha256:hex` as registries and GitHub write it.
+fn split_digest(word: &str) -> Option<(Option<String>, &str)> {
+    let (algorithm, digest) = match word.split_once(':') {
+        Some((algorithm, digest)) => (Some(algorithm.to_lowercase()), digest),
+        None => (None, word),
     };
-    is_hex(digest).then(|| ChecksumLine {
+    let is_known = algorithm
+        .as_deref()
+        .is_none_or(|own| matches!(own, "sha256" | "sha512"));
+    (is_known && is_hex(digest)).then_some((algorithm, digest))
+}
+
+fn parse_bare_line(line: &str) -> Option<ChecksumLine> {
+    let (algorithm, digest) = split_digest(line)?;
+    Some(ChecksumLine {
         algorithm,
         digest: digest.to_lowercase(),
         name: None,
@@ -106,10 +113,8 @@ fn parse_gnu_line(line: &str) -> Option<ChecksumLine> {
         Some(rest) => (true, rest),
         None => (false, line),
     };
-    let (digest, rest) = line.split_at_checked(line.find([' ', '\t'])?)?;
-    if !is_hex(digest) {
-        return None;
-    }
+    let (word, rest) = line.split_at_checked(line.find([' ', '\t'])?)?;
+    let (algorithm, digest) = split_digest(word)?;
     // Two blanks, or a blank and the mark of binary files; some tools write tabs.
     let name = rest
         .strip_prefix("  ")
@@ -121,7 +126,7 @@ fn parse_gnu_line(line: &str) -> Option<ChecksumLine> {
         name.to_owned()
     };
     (!name.is_empty()).then(|| ChecksumLine {
-        algorithm: None,
+        algorithm,
         digest: digest.to_lowercase(),
         name: keep_name(&name),
     })
