@@ -172,6 +172,14 @@ fn signatures_are_held_against_the_key_that_is_expected() {
             &plain,
             "ok",
         ),
+        row(
+            "armored, a header without text",
+            text.replacen("SIGNATURE-----\n", "SIGNATURE-----\nComment: \n", 1)
+                .as_bytes(),
+            &armored_key,
+            &plain,
+            "ok",
+        ),
         row("two keys in the ring", &good, &both, &plain, "ok"),
         row(
             "fingerprint with blanks, small letters",

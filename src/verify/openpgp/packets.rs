@@ -76,7 +76,9 @@ fn decode_block(block: &str, end: &str) -> Option<Vec<u8>> {
     let lines: Vec<&str> = block.split_once(end)?.0.lines().map(str::trim).collect();
     let blank = lines.iter().skip(1).position(|line| line.is_empty())? + 1;
     let headers = lines.get(1..blank)?;
-    if !headers.iter().all(|line| line.contains(": ")) {
+    // The value of a header may be empty.
+    let mut headers = headers.iter();
+    if headers.any(|line| !line.contains(": ") && !line.ends_with(':')) {
         return None;
     }
     let body = lines
