@@ -8,6 +8,29 @@ use imagegen::verify::checksums::find_checksum;
 use super::super::tools::bench;
 use super::{HEX512, NAME, found, sha256};
 
+/// The prefix of a digest states its algorithm, in whatever case and beside a name, too.
+#[test]
+fn digests_with_prefixes_have_names() {
+    let (ours, other) = (sha256(b"ours"), sha256(b"other"));
+    let upper = ours.to_uppercase();
+    for (text, code) in [
+        (format!("SHA256:{upper}\n"), "ok"),
+        (
+            format!("sha256:{other}  x.exe\nsha256:{ours} *{NAME}\n"),
+            "ok",
+        ),
+        (format!("sha512:{ours}  {NAME}\n"), "checksum-algorithm"),
+        (format!("md5:{ours}  {NAME}\n"), "checksum-malformed"),
+        (
+            format!("sha256:{ours}\nsha256:{other}\n"),
+            "checksum-malformed",
+        ),
+    ] {
+        let read = found(text.as_bytes(), NAME, PinAlgorithm::Sha256);
+        assert_eq!(read, code, "{text}");
+    }
+}
+
 /// No line is passed over because another one has a layout of its own: all entries for a file are compared.
 #[test]
 fn every_line_belongs_to_one_layout() {

@@ -183,7 +183,7 @@ fn a_timestamp_proves_the_time_where_the_root_names_no_log() {
         (
             "without timestamp",
             code(check(&without(stamps), SIGNER, Some(&root))),
-            "sigstore-time",
+            "sigstore-malformed",
         ),
         (
             "root without authority of times",
