@@ -276,7 +276,7 @@ impl Upstreams<'_> {
             Ok(list) => Ok(Some(list)),
             // Limits of an API say nothing about the list.
             Err(error) if error.failure.code() == Code::NOT_FOUND => Ok(None),
-            Err(error) => Err(error.into()),
+            Err(error) => Err(error.of_answer().into()),
         }
     }
 

@@ -89,6 +89,12 @@ fn table() -> Vec<(&'static str, i32, String)> {
         ("bad-policy", 3, azure("plan --policy bad.json")),
         ("offline", 4, format!("build --offline {READY}")),
         ("offline-fetch", 4, azure("fetch --offline")),
+        ("offline-list", 4, azure("outdated --offline")),
+        (
+            "offline-record",
+            4,
+            "history --offline --from https://records.example/history.json".to_owned(),
+        ),
         (
             "unpinned",
             5,

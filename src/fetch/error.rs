@@ -60,8 +60,12 @@ pub enum FetchFailure {
     TooLarge { url: String, limit: u64 },
     #[error("{} is empty", strip_secrets(.url))]
     Empty { url: String },
+    /// A file of an image, which `imagegen fetch` brings into the store.
     #[error("{} is not in the store, and `--offline` disables downloads", strip_secrets(.0))]
     Offline(String),
+    /// A list of releases, a record or a part of a container image, which `imagegen fetch` does not ask for.
+    #[error("{} is not in the store, and `--offline` disables downloads", strip_secrets(.0))]
+    OfflineAnswer(String),
     #[error("interrupted; the next run resumes partial downloads")]
     Interrupted,
     #[error("{0}")]
@@ -87,7 +91,22 @@ impl FetchError {
 
     /// Whether only the network could tell.
     pub fn is_offline(&self) -> bool {
-        matches!(*self.failure, FetchFailure::Offline(_))
+        matches!(
+            *self.failure,
+            FetchFailure::Offline(_) | FetchFailure::OfflineAnswer(_)
+        )
+    }
+
+    /// The error of a file that no image holds: `imagegen fetch` does not ask for it.
+    #[must_use]
+    pub fn of_answer(self) -> Self {
+        match *self.failure {
+            FetchFailure::Offline(url) => Self {
+                name: self.name,
+                failure: Box::new(FetchFailure::OfflineAnswer(url)),
+            },
+            _ => self,
+        }
     }
 
     /// Whether the server does not have the file, or cannot be asked: nothing is wrong with bytes, login, policy or this
@@ -130,7 +149,7 @@ impl FetchFailure {
             Self::Size { .. } => Code::SIZE_MISMATCH,
             Self::TooLarge { .. } => Code::TOO_LARGE,
             Self::Empty { .. } => Code::EMPTY,
-            Self::Offline(_) => Code::OFFLINE,
+            Self::Offline(_) | Self::OfflineAnswer(_) => Code::OFFLINE,
             Self::Interrupted => Code::INTERRUPTED,
             Self::System(_) => Code::SYSTEM,
         }
@@ -155,6 +174,9 @@ impl FetchFailure {
             }
             Self::Offline(_) => {
                 "run `imagegen fetch` with network first, or extract a bundle into the store"
+            }
+            Self::OfflineAnswer(_) => {
+                "run the same command without `--offline` first: the store keeps what it downloads"
             }
             Self::Http(error) => return error.hint(),
             _ => return None,

@@ -13,6 +13,7 @@ use crate::base::names::format_suggestion;
 use crate::base::text::format_path;
 use crate::base::url::{HttpUrl, strip_secrets};
 use crate::diagnostic::{CodedError, Error, Result};
+use crate::fetch::FetchError;
 use crate::io::fs;
 use crate::model::policy::Policy;
 use crate::ui::Printer;
@@ -269,8 +270,8 @@ fn read_url(place: &str, network: &NetworkOptions) -> Result<Vec<HistoryEntry>> 
     let url: HttpUrl = place.parse()?;
     let fetcher = open_fetcher(network, &Policy::from_hosts(&[]))?;
     let name = strip_secrets(place);
-    let bytes = fetcher.fetch_small(&name, &url, LARGEST, &[])?;
-    parse_records(&name, &bytes)
+    let answer = fetcher.fetch_small(&name, &url, LARGEST, &[]);
+    parse_records(&name, &answer.map_err(FetchError::of_answer)?)
 }
 
 /// The records of a file of this machine: one that lies in its folder, or a list of another place.
