@@ -16,7 +16,7 @@ use imagegen::base::digest::sha256_hex;
 use serde_json::{Value, json};
 
 use crate::publish::Build;
-use crate::support::Test;
+use crate::support::{Test, root};
 
 #[test]
 fn github_tells_the_story() {
@@ -64,6 +64,56 @@ fn argo_bakes_as_many_images_as_clones_have_names() {
         assert_eq!(clones.len(), images);
         assert!(clones.iter().all(|name| name.len() <= 15), "{clones:?}");
     }
+}
+
+/// The first version of each action that runs in Node 24, as its releases on GitHub say: runners have no Node 20 since
+/// September 2026, <https://github.blog/changelog/2025-09-19-deprecation-of-node-20-on-github-actions-runners/>.
+const NODE_24: [(&str, u32); 5] = [
+    ("actions/checkout", 5),
+    ("actions/cache", 5),
+    ("actions/upload-artifact", 6),
+    ("actions/download-artifact", 7),
+    ("actions/attest-build-provenance", 3),
+];
+
+/// Labels of runners that GitHub took away: <https://github.com/actions/runner-images/issues/13518>,
+/// <https://github.com/actions/runner-images/issues/13046>, <https://github.com/actions/runner-images/issues/11101>.
+const GONE_RUNNERS: [&str; 3] = ["macos-14", "macos-13", "ubuntu-20.04"];
+
+/// A tag can be moved, and a commit cannot.
+#[test]
+fn actions_of_github_are_commits_that_its_runners_run() {
+    let mut seen = 0;
+    for file in [
+        "pipelines/github.yml",
+        "pipelines/github-guest.yml",
+        "pipelines/github-release.yml",
+        "setup-imagegen/action.yml",
+    ] {
+        let path = root().join("ci/publish").join(file);
+        let text = std::fs::read_to_string(path).expect("pipeline");
+        for label in GONE_RUNNERS {
+            assert!(!text.contains(label), "{file}: {label}");
+        }
+        for line in text.lines() {
+            let line = line.trim().trim_start_matches("- ");
+            let Some(action) = line.strip_prefix("uses: ") else {
+                continue;
+            };
+            if action.starts_with("./") {
+                continue;
+            }
+            let (name, commit) = action.split_once('@').expect("an action");
+            let (commit, version) = commit.split_once(" # v").expect(line);
+            let is_hex = commit.bytes().all(|byte| byte.is_ascii_hexdigit());
+            assert!(is_hex && commit.len() == 40, "{file}: {line}");
+            let major: u32 = version.split('.').next().unwrap().parse().expect(line);
+            let known = NODE_24.iter().find(|(known, _)| *known == name);
+            assert!(known.expect(line).1 <= major, "{file}: {line}");
+            seen += 1;
+        }
+    }
+    assert!(seen > 10, "{seen}");
 }
 
 /// A step of hours shows the token of its pod again and again.
