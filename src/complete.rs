@@ -16,11 +16,14 @@ use clap_complete::engine::{
 use clap_complete::env::CompleteEnv;
 use serde_json::Value;
 
-use crate::base::choice::{Delivery, Format, HostAccess, Join, KeepPer, OnError, Runtime};
+use crate::base::choice::{
+    Delivery, DiffPart, Format, HostAccess, Join, KeepPer, OnError, Runtime, SbomFormat,
+};
 use crate::catalog::Trees;
 use crate::cli::{Cli, SourceArgs, find_topic, list_topics};
 use crate::diagnostic::Result;
 use crate::records::{ImageRecord, list_local_builds};
+use crate::resolve::{BuildHost, IMAGE_SETS};
 use crate::schemas::list_schemas;
 use crate::selection::{Definitions, SourceFolders, read_sources, read_target_sources};
 use crate::view::list::{self, Rows};
@@ -94,6 +97,10 @@ fn add_completer(verb: &str, arg: Arg) -> Arg {
         (_, "runtime") => |_| Some(list_words(Runtime::ALL.iter().map(|word| word.as_str()))),
         (_, "delivery") => |_| Some(list_words(Delivery::ALL.iter().map(|word| word.as_str()))),
         (_, "join") => |_| Some(list_words(Join::ALL.iter().map(|word| word.as_str()))),
+        ("sbom", "form") => |_| Some(list_words(SbomFormat::ALL.iter().map(|word| word.as_str()))),
+        (_, "only") => |_| Some(list_words(DiffPart::ALL.iter().map(|word| word.as_str()))),
+        (_, "image_sets") => |_| Some(list_words(IMAGE_SETS.iter().copied())),
+        (_, "machines") => |_| Some(list_machines()),
         (_, "per") => |_| Some(list_words(KeepPer::ALL.iter().map(|word| word.as_str()))),
         (_, "on_error") => |_| Some(list_words(OnError::ALL.iter().map(|word| word.as_str()))),
         (_, "host_access") => {
@@ -245,6 +252,15 @@ fn describe(value: &str, help: Option<&str>) -> CompletionCandidate {
 
 fn list_words<'a>(words: impl Iterator<Item = &'a str>) -> Vec<CompletionCandidate> {
     words.map(|word| describe(word, None)).collect()
+}
+
+/// Machines that bake, as `--for` takes them.
+fn list_machines() -> Vec<CompletionCandidate> {
+    let mut found = list_words(["this", "none"].into_iter());
+    for host in BuildHost::ALL {
+        found.push(describe(&host.to_string(), None));
+    }
+    found
 }
 
 fn list_targets(line: &Line) -> Option<Vec<CompletionCandidate>> {

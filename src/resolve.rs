@@ -43,6 +43,7 @@ use crate::model::windows::WindowsRelease;
 pub use artifacts::{BuildHost, UnknownHost, plan_artifact, plan_tool};
 pub use delivery::{check_mirrored, warn_login};
 use image::ImageNames;
+pub use images::IMAGE_SETS;
 use images::PlannedImages;
 pub use refusal::refuse_image;
 use variables::VariableChoices;

@@ -172,6 +172,23 @@ fn images_and_the_target_are_those_of_the_definition() {
     assert_eq!(found, ["project_id="]);
 }
 
+/// Flags that take one of a few words, whatever the catalog has.
+#[test]
+fn words_of_closed_sets_are_completed() {
+    let test = Test::new();
+    for (line, words) in [
+        ("sbom --as ", ["cyclonedx", "spdx"].as_slice()),
+        ("join-data --as c", &["cloud-config", "capi"]),
+        ("diff a b --only m", &["machine"]),
+        ("plan --images ", &["agents", "workloads"]),
+        ("fetch --for linux", &["linux/amd64", "linux/arm64"]),
+        ("bundle create --for n", &["none"]),
+    ] {
+        let line: Vec<&str> = ["imagegen"].into_iter().chain(line.split(' ')).collect();
+        assert_eq!(ask_bash(&test, &line), words, "{line:?}");
+    }
+}
+
 #[test]
 fn files_go_where_files_are_wanted() {
     let test = Test::new().file("node.json", "{}");

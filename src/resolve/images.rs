@@ -106,7 +106,7 @@ fn add_pause_image(
 }
 
 /// Names of the sets, as `--images` takes them.
-const SETS: &[&str] = &["agents", "workloads"];
+pub const IMAGE_SETS: &[&str] = &["agents", "workloads"];
 
 fn add_sets(
     resolver: &mut Resolver<'_>,
@@ -120,7 +120,7 @@ fn add_sets(
             "workloads" => vec![&index.workloads.servercore, &index.workloads.iis],
             _ => {
                 let message = format!("no set of container images is named `{set}`");
-                let remedy = format_suggestion(set, SETS.iter().copied());
+                let remedy = format_suggestion(set, IMAGE_SETS.iter().copied());
                 let finding =
                     Finding::new(Code::IMAGE_SET, message, remedy).with_subject("imageSets");
                 resolver.refusals.push(finding);
