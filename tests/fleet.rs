@@ -129,6 +129,17 @@ fn a_matrix_that_cannot_be_meant_is_refused() {
         .file("imagegen.json", &definition.to_string())
         .line("list images")
         .fails(3, &["hint: remove the entry"]);
+    let definition = json!({"matrix": {"windows": ["2022"], "exclude": [{"windows": "2022"}]}});
+    Test::new()
+        .file("imagegen.json", &definition.to_string())
+        .line("list images")
+        .fails(
+            3,
+            &[
+                "`exclude` leaves every image out",
+                "hint: remove an entry of `exclude`",
+            ],
+        );
     let values: Vec<String> = (0..101).map(|number| number.to_string()).collect();
     let matrix = json!({"windows": values, "kubernetes": values});
     Test::new()

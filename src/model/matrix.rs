@@ -72,6 +72,8 @@ pub enum MatrixError {
     Twice(&'static str, String),
     #[error("`matrix` combines nothing")]
     Empty,
+    #[error("`matrix` combines nothing: `exclude` leaves every image out")]
+    NoneLeft,
     #[error("`matrix.exclude[{0}]` leaves no image out")]
     IdleExclude(usize),
     #[error("`matrix.include[{0}]` is `{1}`, which is there already")]
@@ -99,6 +101,7 @@ impl MatrixError {
             Self::EmptyList(_) | Self::Empty => {
                 "give each field that differs a list, such as `\"windows\": [\"2022\", \"2025\"]`"
             }
+            Self::NoneLeft => "remove an entry of `exclude`, or add images by `include`",
             Self::Twice(..) => "remove one of them",
             Self::IdleExclude(_) => {
                 "remove the entry, or write values of the lists as they are there"
@@ -155,7 +158,10 @@ impl Matrix {
             points.push(point);
         }
         if points.is_empty() {
-            return Err(MatrixError::Empty);
+            return Err(match self.exclude.as_slice() {
+                [] => MatrixError::Empty,
+                _ => MatrixError::NoneLeft,
+            });
         }
 
         let mut named: BTreeMap<String, Point> = BTreeMap::new();
