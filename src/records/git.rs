@@ -20,6 +20,8 @@ const LINK_MODE: &str = "120000 ";
 pub enum GitError {
     #[error("git {verb}: {message}")]
     Failed { verb: String, message: String },
+    #[error("git rev-parse: the repository has no commit `{0}`")]
+    NoCommit(String),
     #[error(transparent)]
     Exec(#[from] ExecError),
 }
@@ -28,6 +30,9 @@ impl Classify for GitError {
     fn remedies(&self) -> Vec<String> {
         let remedy = match self {
             Self::Failed { .. } => {
+                "correct what git says, or compare two files instead of `--base`"
+            }
+            Self::NoCommit(_) => {
                 "name a commit, branch or tag of the repository, such as `origin/main`; a shallow clone has no other \
                  commits"
             }
@@ -78,16 +83,12 @@ pub fn checkout_commit(reference: &str, file: &Path) -> Result<Checkout> {
         folder: &folder,
         index: index.into_os_string(),
     };
-    let commit = git.run(
-        "rev-parse",
-        &["--verify", "--quiet", &format!("{reference}^{{commit}}")],
-    )?;
+    // Fails where there is no repository, or one that git does not trust.
     let prefix = git.run("rev-parse", &["--show-prefix"])?;
+    let commit = git.find_commit(reference)?;
     // A definition names files below its own folder alone.
-    git.run(
-        "read-tree",
-        &[&format!("{}:{}", commit.trim(), prefix.trim())],
-    )?;
+    let folder = format!("{commit}:{}", prefix.trim_end_matches('\n'));
+    git.run("read-tree", &[&folder])?;
     // The trailing slash makes the prefix a folder.
     let target = format!("--prefix={}/tree/", scratch.path().display());
     git.run("checkout-index", &["--all", "--quiet", &target])?;
@@ -143,6 +144,12 @@ fn ask_git(folder: &Path, arguments: &[&str]) -> Option<String> {
     success.then(|| printed.join_stream(Stream::Stdout))
 }
 
+/// The lines of a message in one; those that a colon announces follow it.
+fn join_lines(text: &str) -> String {
+    let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
+    lines.collect::<Vec<_>>().join("; ").replace(":; ", ": ")
+}
+
 struct Git<'a> {
     folder: &'a Path,
     /// An index of its own: the user's stays as it is.
@@ -173,12 +180,21 @@ impl Git<'_> {
         let message = if message.trim().is_empty() {
             format!("it refused {}", arguments.join(" "))
         } else {
-            message.trim().replace('\n', "; ")
+            join_lines(&message)
         };
         Err(GitError::Failed {
             verb: verb.to_owned(),
             message,
         })
+    }
+
+    fn find_commit(&self, reference: &str) -> std::result::Result<String, GitError> {
+        let name = format!("{reference}^{{commit}}");
+        match self.run("rev-parse", &["--verify", "--quiet", &name]) {
+            Ok(commit) => Ok(commit.trim().to_owned()),
+            Err(GitError::Failed { .. }) => Err(GitError::NoCommit(reference.to_owned())),
+            Err(error) => Err(error),
+        }
     }
 
     /// Whether the index has a link of this name: in the folder that it was read from, all names are relative to that.

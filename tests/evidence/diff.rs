@@ -288,7 +288,10 @@ fn a_path_is_compared_with_itself_in_a_commit() {
             "diff images/link.json --base HEAD",
             "images/link.json is a symbolic link in HEAD",
         ),
-        ("diff images/node.json --base nothing", "git rev-parse"),
+        (
+            "diff images/node.json --base nothing",
+            "git rev-parse: the repository has no commit `nothing`",
+        ),
         (
             "diff images/node.json --base=--exec",
             "`--exec` names no commit",
@@ -302,6 +305,29 @@ fn a_path_is_compared_with_itself_in_a_commit() {
         assert_ne!(ran.code, Some(0), "{line}");
         assert!(ran.stderr.contains(said), "{line}: {}", ran.stderr);
     }
+}
+
+/// A container often has a clone of another user, which git refuses.
+#[test]
+fn what_git_refuses_is_told_with_its_own_remedy() {
+    if program("git").is_none() {
+        return;
+    }
+    let test = Test::new().file("node.json", "{}");
+    git(&test, "init -q .");
+    // git's own tests take every repository for that of another user so.
+    // <https://github.com/git/git/blob/v2.39.0/t/t0033-safe-directory.sh>
+    let test = test.env("GIT_TEST_ASSUME_DIFFERENT_OWNER", "1");
+    let ran = test.run_with("diff node.json --base HEAD");
+    assert_eq!(ran.code, Some(3), "{}", ran.stderr);
+    for said in [
+        "dubious ownership in repository",
+        "call: git config --global --add safe.directory",
+        "hint: correct what git says",
+    ] {
+        assert!(ran.stderr.contains(said), "{said}: {}", ran.stderr);
+    }
+    assert!(!ran.stderr.contains("; ;"), "{}", ran.stderr);
 }
 
 /// The copy of a commit has a path that the user cannot name, and is gone when the message is read.
