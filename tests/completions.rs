@@ -138,6 +138,53 @@ fn bash_completes_values_behind_an_equals_sign() {
     assert_eq!(completed, expected);
 }
 
+/// Bash writes what it is given: a file with a blank in its name would be two words.
+#[test]
+fn bash_completes_files_that_need_quotes() {
+    let mut test = Test::new();
+    for file in [
+        "my node.json",
+        "my other.json",
+        "do$lar.json",
+        "ein haus/ü.json",
+    ] {
+        test = test.file(file, "{}");
+    }
+    let (typed, expected): (Vec<&str>, Vec<&str>) = [
+        (
+            "imagegen plan --config do",
+            "imagegen plan --config do$lar.json",
+        ),
+        (
+            r"imagegen plan --config my\ n",
+            "imagegen plan --config my node.json",
+        ),
+        (
+            r"imagegen plan --config=my\ o",
+            "imagegen plan --config=my other.json",
+        ),
+        (
+            "imagegen plan --config \"my o",
+            "imagegen plan --config my other.json",
+        ),
+        (
+            "imagegen plan --config ein",
+            "imagegen plan --config ein haus/",
+        ),
+        (
+            r"imagegen plan --config ein\ haus/",
+            "imagegen plan --config ein haus/ü.json",
+        ),
+        (r"imagegen plan --config=my", "imagegen plan --config=my "),
+    ]
+    .into_iter()
+    .unzip();
+    let Some(completed) = type_into_bash(&test, &typed) else {
+        return;
+    };
+    assert_eq!(completed, expected);
+}
+
 #[test]
 fn variables_are_those_of_the_chosen_target() {
     let test = Test::new();
