@@ -201,6 +201,24 @@ fn bad_input_is_named_with_its_remedy() {
     }
 }
 
+/// A hint is copied into a shell: an example with a blank is one word.
+#[test]
+fn examples_of_missing_values_are_words_of_a_shell() {
+    for (line, said) in [
+        (
+            "plan --target hyperv --k8s 1.36.4 --windows 2025",
+            "--var switch_name='Default Switch'",
+        ),
+        (
+            "plan --target azure --k8s 1.36.4",
+            "--var managed_image_resource_group_name=…",
+        ),
+    ] {
+        let printed = Test::new().prints(line);
+        assert!(printed.contains(said), "{line}: {printed}");
+    }
+}
+
 #[test]
 fn a_definition_that_is_wrong_is_named_with_path_and_line() {
     for (text, said) in [

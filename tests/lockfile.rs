@@ -265,6 +265,11 @@ fn targets_with_source_images_say_what_floats() {
                 "{name}: {}",
                 entry.pattern
             );
+            assert!(
+                is_plain_line(&entry.list),
+                "{name}: a shell reads more than words in `{}`",
+                entry.list
+            );
             for part in entry.list.split('{').skip(1) {
                 let variable = part.split_once('}').expect("a closed name").0;
                 assert!(
@@ -281,6 +286,15 @@ fn targets_with_source_images_say_what_floats() {
             );
         }
     }
+}
+
+/// Whether a shell reads words alone in a line that a user copies: zsh refuses `[].name`, and bash `value(name)`.
+fn is_plain_line(line: &str) -> bool {
+    let outside = line.split('"').step_by(2);
+    line.matches('"').count() % 2 == 0
+        && outside
+            .flat_map(str::chars)
+            .all(|sign| !"[]()*?~$`;&|<>'\\".contains(sign))
 }
 
 /// A second target of one definition has a lockfile of its own; what is there is found as before.

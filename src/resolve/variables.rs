@@ -13,6 +13,7 @@ use serde_json::Value;
 use crate::base::code::Code;
 use crate::base::json::format_plain;
 use crate::base::names::format_suggestion;
+use crate::base::shell::quote_argument;
 use crate::diagnostic::Finding;
 use crate::model::definition::ImageDefinition;
 use crate::model::plan::{MissingVariable, PlannedPacker};
@@ -388,7 +389,8 @@ fn default_value(
 fn describe_missing(variable: &Variable) -> MissingVariable {
     let mut from = Vec::new();
     if !variable.sensitive {
-        let example = variable.example.as_deref().unwrap_or("…");
+        let example = variable.example.as_deref();
+        let example = example.map_or_else(|| "…".to_owned(), quote_argument);
         from.push(format!("--var {}={example}", variable.name));
     }
     if !variable.sensitive && !variable.set_by.is_operator() {
