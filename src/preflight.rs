@@ -32,6 +32,9 @@ pub use report::{CheckState, DoctorCheck, DoctorOutput, NotReady, program_hint};
 /// 2026-01-01: the catalog's records are younger, so a clock before it is wrong.
 const RECORDS_BEGIN: u64 = 1_767_225_600;
 
+/// Brings artifacts, Packer and its plugins into the store; a build would bake an image for it.
+const FETCH_HINT: &str = "run `imagegen fetch` without `--offline`, or import a bundle";
+
 /// The build that the survey is for.
 #[derive(Debug, Clone, Copy)]
 pub struct SurveyRequest<'a> {
@@ -187,7 +190,7 @@ fn check_packer(
                 ErrorClass::Fetch,
                 &name,
                 format!("{version} is not in the store"),
-                "build once without `--offline`, or import a bundle",
+                FETCH_HINT,
             ),
             _ => checks.ok(&name, format!("{version} will be downloaded")),
         }
@@ -321,8 +324,7 @@ fn check_artifacts(
     let all = plan.artifacts().count();
     let found = format!("{} of {all} are in the store", all - absent.len());
     if request.network.offline && !absent.is_empty() {
-        let hint = "run `imagegen fetch` without `--offline`, or import a bundle";
-        checks.missing(ErrorClass::Fetch, "artifacts", found, hint);
+        checks.missing(ErrorClass::Fetch, "artifacts", found, FETCH_HINT);
     } else {
         checks.ok("artifacts", found);
     }

@@ -270,7 +270,8 @@ fn read_url(place: &str, network: &NetworkOptions) -> Result<Vec<HistoryEntry>> 
     let url: HttpUrl = place.parse()?;
     let fetcher = open_fetcher(network, &Policy::from_hosts(&[]))?;
     let name = strip_secrets(place);
-    let answer = fetcher.fetch_small(&name, &url, LARGEST, &[]);
+    // Errors of a download name the address themselves.
+    let answer = fetcher.fetch_small("", &url, LARGEST, &[]);
     parse_records(&name, &answer.map_err(FetchError::of_answer)?)
 }
 
