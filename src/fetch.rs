@@ -96,14 +96,6 @@ impl Request {
         }
     }
 
-    /// The failure of a file that nobody may be asked for: parts of container images are no files of `imagegen fetch`.
-    fn offline_failure(&self, url: &HttpUrl) -> FetchFailure {
-        match self.login {
-            Some(_) => FetchFailure::OfflineAnswer(url.to_string()),
-            None => FetchFailure::Offline(url.to_string()),
-        }
-    }
-
     /// Digests to compute while the bytes come: those of the request, and both of a file that is yet to be pinned.
     fn digest_set(&self) -> DigestSet {
         let superseded = self.superseded.iter().map(|(digest, _)| digest);
@@ -357,7 +349,10 @@ impl Fetcher {
             };
             return match content {
                 Ok(Some(content)) => Ok(content),
-                Ok(None) => Err(FetchError::new(name, request.offline_failure(url))),
+                Ok(None) => Err(FetchError::new(
+                    name,
+                    FetchFailure::without_network(request),
+                )),
                 Err(error) => Err(FetchError::new(name, error.into())),
             };
         }
@@ -387,7 +382,7 @@ impl Fetcher {
             return Ok(stored);
         }
         if self.http.is_offline() {
-            return Err(failed(request.offline_failure(&request.url)));
+            return Err(failed(FetchFailure::without_network(request)));
         }
         if request.login.is_some() {
             return self.download(located, downloads, connections);

@@ -146,7 +146,7 @@ fn bash_completes_files_that_need_quotes() {
         "my node.json",
         "my other.json",
         "do$lar.json",
-        "ein haus/ü.json",
+        "ein haus/a.json",
     ] {
         test = test.file(file, "{}");
     }
@@ -173,7 +173,7 @@ fn bash_completes_files_that_need_quotes() {
         ),
         (
             r"imagegen plan --config ein\ haus/",
-            "imagegen plan --config ein haus/ü.json",
+            "imagegen plan --config ein haus/a.json",
         ),
         (r"imagegen plan --config=my", "imagegen plan --config=my "),
     ]

@@ -6,6 +6,8 @@ use crate::diagnostic::{Classify, ErrorClass};
 use crate::io::fs::FileError;
 use crate::io::http::HttpError;
 
+use super::Request;
+
 /// Error of one file's download.
 #[derive(Debug, thiserror::Error)]
 #[error("{}{failure} [{}]", if .name.is_empty() { String::new() } else { format!("{name}: ") }, .failure.code())]
@@ -139,6 +141,15 @@ pub fn is_unavailable(code: Code) -> bool {
 }
 
 impl FetchFailure {
+    /// No server may be asked for a file. Parts of container images are no files of `imagegen fetch`.
+    pub(super) fn without_network(request: &Request) -> Self {
+        let url = request.url.to_string();
+        match request.login {
+            Some(_) => Self::OfflineAnswer(url),
+            None => Self::Offline(url),
+        }
+    }
+
     /// Stable: scripts and tests tell errors apart by it.
     pub fn code(&self) -> Code {
         match self {

@@ -87,8 +87,8 @@ pub fn checkout_commit(reference: &str, file: &Path) -> Result<Checkout> {
     let prefix = git.run("rev-parse", &["--show-prefix"])?;
     let commit = git.find_commit(reference)?;
     // A definition names files below its own folder alone.
-    let folder = format!("{commit}:{}", prefix.trim_end_matches('\n'));
-    git.run("read-tree", &[&folder])?;
+    let tree = format!("{commit}:{}", prefix.trim_end_matches('\n'));
+    git.run("read-tree", &[&tree])?;
     // The trailing slash makes the prefix a folder.
     let target = format!("--prefix={}/tree/", scratch.path().display());
     git.run("checkout-index", &["--all", "--quiet", &target])?;
