@@ -291,7 +291,7 @@ fn targets_with_source_images_say_what_floats() {
 /// Whether a shell reads words alone in a line that a user copies: zsh refuses `[].name`, and bash `value(name)`.
 fn is_plain_line(line: &str) -> bool {
     let outside = line.split('"').step_by(2);
-    line.matches('"').count() % 2 == 0
+    line.matches('"').count().is_multiple_of(2)
         && outside
             .flat_map(str::chars)
             .all(|sign| !"[]()*?~$`;&|<>'\\".contains(sign))
