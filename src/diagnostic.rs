@@ -97,6 +97,20 @@ impl<E: Classify> From<E> for Error {
 }
 
 impl Error {
+    /// A command line that the argument parser accepts and that makes no sense.
+    pub fn usage(message: impl Into<String>, remedy: impl Into<String>) -> Self {
+        CodedError {
+            remedy: Some(remedy.into()),
+            ..CodedError::new(Code::USAGE, message)
+        }
+        .into()
+    }
+
+    /// A value of a flag, an input file or the environment that is missing or cannot be used.
+    pub fn value(message: impl Into<String>, remedy: impl Into<String>) -> Self {
+        CodedError::value(message, remedy).into()
+    }
+
     #[must_use]
     pub fn with_context(self, context: impl Into<String>) -> Self {
         Self {
@@ -179,15 +193,7 @@ impl CodedError {
         }
     }
 
-    /// A command line that the argument parser accepts and that makes no sense.
-    pub fn usage(message: impl Into<String>, remedy: impl Into<String>) -> Self {
-        Self {
-            remedy: Some(remedy.into()),
-            ..Self::new(Code::USAGE, message)
-        }
-    }
-
-    /// A value of a flag, an input file or the environment that is missing or cannot be used.
+    /// As [`Error::value`], for a caller that keeps it.
     pub fn value(message: impl Into<String>, remedy: impl Into<String>) -> Self {
         Self {
             remedy: Some(remedy.into()),

@@ -22,7 +22,7 @@ use crate::base::url::{HttpUrl, strip_secrets};
 use crate::base::value::PinAlgorithm;
 use crate::bundle::OpenedBundle;
 use crate::catalog::{Keys, Trees};
-use crate::diagnostic::{CodedError, InternalError, Result};
+use crate::diagnostic::{CodedError, Error, InternalError, Result};
 use crate::embedded::Tree;
 use crate::fetch::{MAX_SIZE, Request};
 use crate::io::clock;
@@ -76,9 +76,8 @@ pub fn inspect_file(
 ) -> Result<Inspected> {
     let mut path = request.fetch_file(&request.file, MAX_SIZE)?;
     // What a pipe gives the second time is something else: it is read once.
-    let copy = fs::copy_stream(&path, MAX_SIZE).map_err(|error| {
-        CodedError::value(error.to_string(), "check the path of the file to verify")
-    })?;
+    let copy = fs::copy_stream(&path, MAX_SIZE)
+        .map_err(|error| Error::value(error.to_string(), "check the path of the file to verify"))?;
     if let Some(copy) = &copy {
         path = copy.path().join("file");
     }
@@ -91,7 +90,7 @@ pub fn inspect_file(
     }
     if path.is_dir() {
         let message = "a directory is verified as a whole, without other proofs";
-        return Err(CodedError::usage(message, "name a file of it").into());
+        return Err(Error::usage(message, "name a file of it"));
     }
     // Proofs that are named are applied to the bytes, whatever these look like.
     if !named
@@ -102,16 +101,17 @@ pub fn inspect_file(
     }
     if request.proofs.is_some() {
         let message = "`--proofs` applies to lockfiles only, without other proofs";
-        return Err(
-            CodedError::usage(message, "use `--signature` or `--bundle` for a file").into(),
-        );
+        return Err(Error::usage(
+            message,
+            "use `--signature` or `--bundle` for a file",
+        ));
     }
     let mirrors = &request.policy.mirrors;
     if request.policy.file.is_some() || request.lock.is_some() || !mirrors.is_empty() {
         let message = "`--policy` and `--lock` apply to workspaces, lockfiles and bundles, without other proofs, and \
                        `--mirror` to what a policy demands of them";
         let remedy = "leave them out, or name the proofs of the file";
-        return Err(CodedError::usage(message, remedy).into());
+        return Err(Error::usage(message, remedy));
     }
     let digests = fs::digest_file_with(&path, DigestSet::Both)?;
     let manifests = trees.catalog.tree();
@@ -299,7 +299,7 @@ impl Job<'_> {
                 let message =
                     "`--bundle` has a signed statement, which `--key` does not prove there";
                 let remedy = "name it as `--attestation FILE`, with the same `--key`";
-                return Err(CodedError::usage(message, remedy).into());
+                return Err(Error::usage(message, remedy));
             }
             let signer = self.signer()?;
             let expected = ExpectedSignature::Attestation { signer, root };
@@ -338,13 +338,12 @@ impl Job<'_> {
             .iter()
             .find(|(name, given)| *given && !used.contains(name))
         {
-            Some((name, _)) => Err(CodedError::usage(
+            Some((name, _)) => Err(Error::usage(
                 format!(
                     "`{name}` has no effect with the other proofs; no proof was checked against it"
                 ),
                 "name the `--signature` or `--bundle` that it belongs to, or remove it",
-            )
-            .into()),
+            )),
             None => Ok(()),
         }
     }
@@ -387,7 +386,7 @@ impl Job<'_> {
         );
         let Ok(signer) = require_signer(identity, issuer) else {
             let message = "a signature by a certificate proves nothing without an expected signer";
-            return Err(CodedError::usage(message, "add `--identity` and `--issuer`").into());
+            return Err(Error::usage(message, "add `--identity` and `--issuer`"));
         };
         self.used.borrow_mut().extend(["--identity", "--issuer"]);
         Ok(signer)
@@ -413,9 +412,10 @@ impl Job<'_> {
         let Some(place) = &self.request.key else {
             let remedy =
                 "add `--key FILE`, or `--certificate FILE` with `--identity` and `--issuer`";
-            return Err(
-                CodedError::usage("a signature proves nothing without a key", remedy).into(),
-            );
+            return Err(Error::usage(
+                "a signature proves nothing without a key",
+                remedy,
+            ));
         };
         self.used.borrow_mut().insert("--key");
         self.check_key(bytes, &self.request.read_proof(place)?)
@@ -434,11 +434,13 @@ impl Job<'_> {
             return Ok(self.prove(signature, &ExpectedSignature::Cosign { key: &text }));
         }
         if !is_openpgp(key) && !is_keyring(key) {
-            return Err(no_key_error(self.request.key.as_deref().unwrap_or_default()).into());
+            return Err(no_key_error(
+                self.request.key.as_deref().unwrap_or_default(),
+            ));
         }
         let Some(fingerprint) = &self.request.identity else {
             let remedy = "name the key by its whole fingerprint: `--identity FINGERPRINT`";
-            return Err(CodedError::usage("a keyring holds any number of keys", remedy).into());
+            return Err(Error::usage("a keyring holds any number of keys", remedy));
         };
         self.used.borrow_mut().insert("--identity");
         let expected = ExpectedSignature::Openpgp {

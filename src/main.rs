@@ -10,7 +10,7 @@ use imagegen::base::secret::{mask_arguments, mask_environment, mask_text};
 use imagegen::base::text::{escape_controls, find_control};
 use imagegen::cli::{classify_parse_error, parse_cli};
 use imagegen::commands;
-use imagegen::diagnostic::{CodedError, Error, ErrorClass, InternalError};
+use imagegen::diagnostic::{Error, ErrorClass, InternalError};
 use imagegen::view::VersionOutput;
 
 /// Plans of many images are made by threads: musl's own allocator lets one of them in at a time, and glibc's takes
@@ -105,8 +105,8 @@ fn describe_parse_error(text: &str, class: ErrorClass) -> Error {
     let others: Vec<&str> = paragraphs.filter(|part| !part.is_empty()).collect();
     let remedy = others.join("\n");
     if class == ErrorClass::Selection {
-        CodedError::value(message, remedy).into()
+        Error::value(message, remedy)
     } else {
-        CodedError::usage(message, remedy).into()
+        Error::usage(message, remedy)
     }
 }

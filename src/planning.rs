@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 
 use crate::base::version::Version;
 use crate::catalog::{Trees, load_target};
-use crate::diagnostic::{CodedError, Result};
+use crate::diagnostic::{Error, Result};
 use crate::model::definition::ImageDefinition;
 use crate::model::plan::Plan;
 use crate::model::policy::Policy;
@@ -52,11 +52,13 @@ pub fn resolve_updated_plan(
     updated: BTreeMap<String, Version>,
 ) -> Result<Plan> {
     let Some(name) = definition.target.as_deref() else {
-        return Err(CodedError::value("the selection names no target", format!(
+        return Err(Error::value(
+            "the selection names no target",
+            format!(
                 "add `--target NAME` or `\"target\"` in imagegen.json, or run `imagegen init`; the targets are {}",
                 trees.packer.list_folders("targets").join(", ")
-            ))
-        .into());
+            ),
+        ));
     };
     let target = load_target(&trees.packer, name)?;
     let base = render::read_packer_base(&trees.packer)?;

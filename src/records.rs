@@ -24,7 +24,7 @@ use crate::base::code::Code;
 use crate::base::digest::sha256_hex;
 use crate::base::json::parse_foreign;
 use crate::catalog::Trees;
-use crate::diagnostic::{CodedError, Error, Result};
+use crate::diagnostic::{Error, Result};
 use crate::guest::{GUEST_PLAN_FILE, parse_guest_plan};
 use crate::io::fs;
 use crate::lock::{LOCK_FILE, Lock};
@@ -100,7 +100,7 @@ pub fn describe_image(
 fn refuse_path(message: String) -> Error {
     let remedy =
         "name an image definition, a lockfile, a workspace, an `image.json` or a guest plan";
-    CodedError::value(message, remedy).into()
+    Error::value(message, remedy)
 }
 
 /// The schema of a JSON file without its version; empty if it has none.
@@ -432,7 +432,7 @@ fn explain_earlier(error: Error, copy: &str, title: &str, base: &str) -> Error {
     let remedy = format!(
         "write the file of the commit beside the other, with `git show {base}:./FILE > earlier.json`, and name one image of each: `imagegen diff earlier.json#NAME FILE#NAME`"
     );
-    CodedError::value(message, remedy).into()
+    Error::value(message, remedy)
 }
 
 /// `FILE#NAME` → the file and `#NAME`.

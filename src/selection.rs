@@ -19,7 +19,7 @@ use crate::base::digest::sha256_hex;
 use crate::base::json::{is_one_json, parse_json};
 use crate::catalog::load_target;
 use crate::catalog::{Catalog, Trees};
-use crate::diagnostic::{CodedError, Result};
+use crate::diagnostic::{Error, Result};
 use crate::embedded::Tree;
 use crate::model::definition::ImageDefinition;
 use crate::model::variable::VariableType;
@@ -109,7 +109,7 @@ pub fn parse_variables(
         let value = match kind {
             None | Some(VariableType::String) => Value::String(text.clone()),
             Some(kind) => parse_json("--var", text.as_bytes()).map_err(|error| {
-                CodedError::value(
+                Error::value(
                     if is_one_json(text.as_bytes()) {
                         format!("--var {name}: {}", error.message)
                     } else {

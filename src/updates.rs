@@ -17,7 +17,7 @@ use crate::base::secret::Secret;
 use crate::base::url::HttpUrl;
 use crate::base::version::Version;
 use crate::catalog::Trees;
-use crate::diagnostic::{Classify as _, CodedError, Error, Result};
+use crate::diagnostic::{Classify as _, Error, Result};
 use crate::fetch::{FetchError, Fetcher};
 use crate::model::component::Component;
 use crate::model::definition::ImageDefinition;
@@ -111,11 +111,10 @@ impl Upstreams<'_> {
                 "--update {0}: {0} stays at {1}: {held}",
                 row.name, row.planned
             );
-            return Err(CodedError::value(
+            return Err(Error::value(
                 message,
                 "`imagegen outdated` shows what can be updated",
-            )
-            .into());
+            ));
         }
         Ok(rows
             .into_iter()
@@ -129,7 +128,7 @@ impl Upstreams<'_> {
             .artifacts()
             .any(|artifact| artifact.component == name);
         let names: Vec<&str> = subjects.iter().map(|subject| subject.name).collect();
-        CodedError::value(
+        Error::value(
             format!("--update {name}: this image has no separate version of it"),
             if follows {
                 format!("{name} follows the version of Kubernetes: use `--update {KUBERNETES}`")
@@ -137,7 +136,6 @@ impl Upstreams<'_> {
                 format!("choose one of {}", names.join(", "))
             },
         )
-        .into()
     }
 
     /// One for each version that can move; all that has Kubernetes' version is one.

@@ -8,7 +8,7 @@ use crate::base::secret::Secret;
 use crate::base::url::{HttpUrl, ProxyUrl};
 use crate::base::value::FileDigest;
 use crate::catalog::Trees;
-use crate::diagnostic::{Classify, CodedError, ErrorClass, InternalError, Location, Result};
+use crate::diagnostic::{Classify, Error, ErrorClass, InternalError, Location, Result};
 use crate::fetch::{
     Addressing, Fetcher, MAX_MEDIUM_SIZE, MAX_SIZE, MirrorHeaders, OpenedMirrors, Request,
 };
@@ -58,7 +58,7 @@ pub fn open_store(path: Option<&PathBuf>) -> Result<Store> {
 /// No directory is named and the platform knows none.
 pub fn find_store(path: Option<&PathBuf>) -> Result<PathBuf> {
     let path = path.cloned().or_else(Store::default_path).ok_or_else(|| {
-        CodedError::value(
+        Error::value(
             "the store has no place: the environment sets no absolute home directory",
             "choose a directory with `--store DIR`",
         )
@@ -246,12 +246,12 @@ impl HeaderGrants {
             let remedy = format!(
                 "allow it with `--allow-header-env {variable}={host}`, or with `headerGrants` in the policy"
             );
-            return Err(CodedError::value(message, remedy).into());
+            return Err(Error::value(message, remedy));
         }
         if !names.is_empty() && !url.is_protected() {
             let message =
                 format!("override of {component}: headers are not sent to {url} over plain HTTP");
-            return Err(CodedError::value(message, "use a URL with `https://`").into());
+            return Err(Error::value(message, "use a URL with `https://`"));
         }
         read_values(names, component)
     }
@@ -277,5 +277,5 @@ fn read_values(names: &BTreeMap<String, String>, component: &str) -> Result<Vec<
         missing.join(", ")
     );
     let remedy = "set it; imagegen sends its value as an HTTP header and never stores it";
-    Err(CodedError::value(message, remedy).into())
+    Err(Error::value(message, remedy))
 }

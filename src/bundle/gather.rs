@@ -11,7 +11,7 @@ use crate::base::digest::sha256_hex;
 use crate::base::json;
 use crate::base::url::{HttpUrl, strip_secrets};
 use crate::base::value::ImageReference;
-use crate::diagnostic::{CodedError, InternalError, Result};
+use crate::diagnostic::{Error, InternalError, Result};
 use crate::fetch::FetchedArtifact;
 use crate::lock::{LOCK_FILE, Lock};
 use crate::model::evidence::{Evidence, Verdict};
@@ -97,7 +97,7 @@ pub fn gather_bundle(
 
 fn windows_release(lock: &Lock) -> Result<String> {
     Ok(lock.selection.windows.clone().ok_or_else(|| {
-        CodedError::value(
+        Error::value(
             "the lock names no Windows release",
             "run `imagegen lock` to write a new one",
         )

@@ -3,7 +3,7 @@
 use crate::attest::diff::{compare_images, format_markdown, format_text};
 use crate::base::choice::Format;
 use crate::cli::DiffArgs;
-use crate::diagnostic::{CodedError, Result, classify};
+use crate::diagnostic::{Error, Result, classify};
 use crate::records::describe_pair;
 use crate::selection::SourceFolders;
 use crate::ui::Printer;
@@ -33,7 +33,7 @@ pub(super) fn run_diff(args: &DiffArgs, sources: &SourceFolders, printer: &Print
             diff.from, diff.to
         );
         let remedy = "compare two files of one kind, or two workspaces";
-        return Err(CodedError::value(message, remedy).into());
+        return Err(Error::value(message, remedy));
     }
     if printer.format == Format::Markdown {
         printer.print_result(&diff, || format_markdown(&diff))?;

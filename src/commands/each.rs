@@ -11,7 +11,7 @@ use std::sync::Mutex;
 
 use crate::catalog::Trees;
 use crate::cli::ImagesArgs;
-use crate::diagnostic::{CodedError, Result};
+use crate::diagnostic::{Error, Result};
 use crate::selection::{
     ChosenImage, DefinedImage, Definitions, NamingForm, SourceFolders, TreeSet,
 };
@@ -110,7 +110,7 @@ fn choose_images<'a>(
     if images.len() > 1 && choice.lock.is_some() {
         let message = "`--lock` names one lockfile, and each image has its own";
         let remedy = "leave it out: the lockfiles are beside the definition";
-        return Err(CodedError::value(message, remedy).into());
+        return Err(Error::value(message, remedy));
     }
     Ok(images)
 }

@@ -7,7 +7,7 @@ use clap::{Command, CommandFactory as _};
 
 use crate::base::output_list::OutputList;
 use crate::cli::{Cli, ExplainArgs};
-use crate::diagnostic::{CodedError, Result};
+use crate::diagnostic::{Error, Result};
 use crate::selection::{DefinedImage, Definitions, NamingForm, SourceFolders, read_sources};
 use crate::ui::Printer;
 use crate::view::{Explanation, OptionHelp, explain_name};
@@ -21,7 +21,7 @@ pub(super) fn run_explain(
 ) -> Result<()> {
     if args.name.trim().is_empty() {
         let remedy = "give a name, such as `imagegen explain containerd`";
-        return Err(CodedError::value("the name to explain is empty", remedy).into());
+        return Err(Error::value("the name to explain is empty", remedy));
     }
     let image = choose_image(args.selection.config.as_deref(), printer)?;
     let trees = read_sources(sources, slice::from_ref(&image))?;

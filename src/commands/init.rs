@@ -2,7 +2,7 @@
 
 use crate::base::json;
 use crate::cli::InitArgs;
-use crate::diagnostic::{CodedError, Result};
+use crate::diagnostic::{Error, Result};
 use crate::model::definition::ImageDefinition;
 use crate::planning::draft_definition;
 use crate::selection::{Flags, SourceFolders, read_sources};
@@ -12,9 +12,10 @@ use crate::view::InitOutput;
 pub(super) fn run_init(args: &InitArgs, sources: &SourceFolders, printer: &Printer) -> Result<()> {
     let Some(out) = args.out.check_new() else {
         let message = format!("{} already exists", args.out.display());
-        return Err(
-            CodedError::value(message, "move it away, or choose another `--out FILE`").into(),
-        );
+        return Err(Error::value(
+            message,
+            "move it away, or choose another `--out FILE`",
+        ));
     };
     let trees = read_sources(sources, &[])?;
     let (definition, plan) = draft_definition(&read_answers(args), &trees, printer)?;

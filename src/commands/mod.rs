@@ -43,7 +43,7 @@ pub use output::{
 
 use crate::base::choice::Format;
 use crate::cli::{Cli, Verb};
-use crate::diagnostic::{CodedError, Result};
+use crate::diagnostic::{Error, Result};
 use crate::selection::SourceFolders;
 use crate::ui::Printer;
 use crate::updates::Answers;
@@ -55,7 +55,7 @@ fn run_verb(cli: Cli, printer: &Printer) -> Result<()> {
     let answers = Answers::default();
     if printer.format == Format::Markdown && !matches!(cli.command, Verb::Diff(_)) {
         let message = "`--format markdown` applies to `diff` only";
-        return Err(CodedError::usage(message, "choose `text` or `json`").into());
+        return Err(Error::usage(message, "choose `text` or `json`"));
     }
     match cli.command {
         Verb::Build(args) => run_each(

@@ -3,7 +3,7 @@
 use crate::base::names::format_suggestion;
 use crate::base::output_list::OutputList;
 use crate::cli::SchemaArgs;
-use crate::diagnostic::{CodedError, Result};
+use crate::diagnostic::{Error, Result};
 use crate::schemas::list_schemas;
 use crate::selection::{SourceFolders, read_sources};
 use crate::ui::Printer;
@@ -22,11 +22,10 @@ pub(super) fn run_schema(
         });
     };
     let Some((_, schema)) = schemas.iter().find(|(known, _)| known == name) else {
-        return Err(CodedError::value(
+        return Err(Error::value(
             format!("unknown schema `{name}`"),
             format_suggestion(name, names),
-        )
-        .into());
+        ));
     };
     printer.print_result(schema, || crate::base::json::format_json(schema))
 }

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use crate::catalog::Trees;
 use crate::cli::{ScriptsArgs, ScriptsWhat, SignArgs};
-use crate::diagnostic::{CodedError, Result};
+use crate::diagnostic::{Error, Result};
 use crate::embedded::Tree;
 use crate::io::{clock, fs};
 use crate::scripts::{
@@ -41,7 +41,7 @@ fn sign_folder(args: &SignArgs, trees: &Trees, printer: &Printer) -> Result<()> 
         let message = format!("--timestamp: `{url}` has a query that may be a secret");
         let remedy =
             "other users of this machine see the arguments of the signer: use a URL without it";
-        return Err(CodedError::value(message, remedy).into());
+        return Err(Error::value(message, remedy));
     }
     let policy = read_policy(&name_policy(&args.policy))?;
     let folder = &args.folder;

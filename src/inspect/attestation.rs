@@ -8,7 +8,7 @@ use crate::base::json::is_one_json;
 use crate::base::text::convert_to_utf8;
 use crate::base::value::PinAlgorithm;
 use crate::catalog::{Keys, Trees};
-use crate::diagnostic::{CodedError, Finding, InternalError, Result};
+use crate::diagnostic::{Error, Finding, InternalError, Result};
 use crate::io::fs::{self, DigestSet, Digests, digest_stream};
 use crate::lock::{LOCK_FILE, Lock};
 use crate::model::evidence::{Evidence, ISSUER, KEY, ProofKind, SIGNER, StatementKind};
@@ -55,7 +55,7 @@ pub fn inspect_attestations(
     let path = find_record(Path::new(&request.file));
     if request.file.contains("://") {
         let message = "`--attestation` verifies an image on this machine";
-        return Err(CodedError::usage(message, "download it first").into());
+        return Err(Error::usage(message, "download it first"));
     }
     let policy = read_policy(&request.policy)?;
     let signer = read_signer(request)?;
@@ -114,7 +114,7 @@ fn read_signer(request: &VerifyRequest) -> Result<ExpectedStatementSigner<'_>> {
     if let Some(key) = &request.key {
         if request.identity.is_some() || request.issuer.is_some() {
             let message = "`--key` and `--identity` name two signers";
-            return Err(CodedError::usage(message, "leave one of them out").into());
+            return Err(Error::usage(message, "leave one of them out"));
         }
         let bytes = fs::read_file(Path::new(key))?;
         return Ok(ExpectedStatementSigner::Key(
@@ -126,7 +126,7 @@ fn read_signer(request: &VerifyRequest) -> Result<ExpectedStatementSigner<'_>> {
         .map(ExpectedStatementSigner::Certificate)
         .map_err(|_| {
             let message = "a statement proves nothing without an expected signer";
-            CodedError::usage(message, "add `--key FILE`, or `--identity` and `--issuer`").into()
+            Error::usage(message, "add `--key FILE`, or `--identity` and `--issuer`")
         })
 }
 
@@ -135,7 +135,7 @@ fn read_bundles(file: &Path) -> Result<Vec<Vec<u8>>> {
     let bytes = fs::read_head(file, LARGEST_BUNDLE + 1)?;
     if bytes.len() as u64 > LARGEST_BUNDLE {
         let message = format!("{} is larger than 16 MiB", file.display());
-        return Err(CodedError::value(message, "name a sigstore bundle").into());
+        return Err(Error::value(message, "name a sigstore bundle"));
     }
     if is_one_json(&bytes) {
         return Ok(vec![bytes]);
@@ -147,7 +147,7 @@ fn read_bundles(file: &Path) -> Result<Vec<Vec<u8>>> {
         .collect();
     if bundles.is_empty() {
         let message = format!("{} is empty", file.display());
-        return Err(CodedError::value(message, "name a sigstore bundle").into());
+        return Err(Error::value(message, "name a sigstore bundle"));
     }
     Ok(bundles)
 }
@@ -211,7 +211,10 @@ impl LockBytes {
 fn compare_lock(lock: &LockBytes, record: Option<&ImageRecord>, subject: &str) -> Result<Evidence> {
     let Some(record) = record else {
         let message = "`--lock` is compared with the record of an image, and this file is none";
-        return Err(CodedError::usage(message, "name the `image.json` or the workspace").into());
+        return Err(Error::usage(
+            message,
+            "name the `image.json` or the workspace",
+        ));
     };
     let sha256 = lock.sha256();
     let mut named = record.lockfile.iter().chain([&record.lock]);
@@ -248,7 +251,7 @@ fn judge_contents(
                 path.display()
             );
             let remedy = "name the `image.json` or the workspace, with the lockfile beside it or with `--lock FILE`";
-            return Err(CodedError::value(message, remedy).into());
+            return Err(Error::value(message, remedy));
         }
     };
     let lock = Lock::decode(name, bytes)?;

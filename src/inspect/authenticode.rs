@@ -1,7 +1,7 @@
 //! Authenticode of the file, or of members of an archive.
 
 use crate::acquire::{SIDECAR, SignedArtifact, SignedMembers};
-use crate::diagnostic::{CodedError, Result};
+use crate::diagnostic::{Error, Result};
 use crate::io::fs;
 use crate::model::evidence::Evidence;
 use crate::verify::authenticode::{self, FileKind, SignatureDemand};
@@ -16,7 +16,7 @@ impl Job<'_> {
         let mut demand = SignatureDemand::new(&pinned, self.now());
         if let Some(publisher) = &wanted.publisher {
             demand.publisher = Some(publisher.parse().map_err(|error| {
-                CodedError::value(
+                Error::value(
                     format!("--publisher {publisher}: {error}"),
                     "write it as `O=Example Inc,CN=Example Inc`",
                 )

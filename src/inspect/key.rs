@@ -1,7 +1,7 @@
 //! Forms of the public key that a user names.
 
 use crate::base::url::strip_secrets;
-use crate::diagnostic::CodedError;
+use crate::diagnostic::Error;
 
 /// Whether the bytes begin with the packet of a public key (RFC 9580, sections 4.2 and 5): tag 6 in either form.
 pub(super) fn is_keyring(key: &[u8]) -> bool {
@@ -14,9 +14,9 @@ pub(super) fn is_openpgp(key: &[u8]) -> bool {
     key.trim_ascii_start().starts_with(b"-----BEGIN PGP")
 }
 
-pub(super) fn no_key_error(place: &str) -> CodedError {
+pub(super) fn no_key_error(place: &str) -> Error {
     let message = format!("`--key`: {} is no public key", strip_secrets(place));
     let remedy = "give a public key in PEM (`-----BEGIN PUBLIC KEY-----`; one in DER with `openssl pkey -pubin \
                   -inform DER`), of minisign, or an OpenPGP keyring";
-    CodedError::value(message, remedy)
+    Error::value(message, remedy)
 }

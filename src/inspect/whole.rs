@@ -19,7 +19,7 @@ use crate::base::json;
 use crate::base::program::ProgramVersion;
 use crate::bundle;
 use crate::catalog::{Keys, Trees};
-use crate::diagnostic::{CodedError, Error, Result};
+use crate::diagnostic::{Error, Result};
 use crate::fetch::MAX_SIZE;
 use crate::io::clock;
 use crate::io::fs;
@@ -104,7 +104,7 @@ fn refuse_unverified(name: &str, folder: Option<&Path>) -> Error {
             let message = format!("{name}: nothing was verified: no proof was requested");
             let remedy =
                 format!("add `--proofs DIR`, which `imagegen lock --proofs DIR` writes, {others}");
-            CodedError::usage(message, remedy).into()
+            Error::usage(message, remedy)
         }
         Some(folder) => {
             let folder = folder.display();
@@ -112,7 +112,7 @@ fn refuse_unverified(name: &str, folder: Option<&Path>) -> Error {
                 format!("{name}: nothing was verified: {folder} has no proof of its artifacts");
             let remedy =
                 format!("name the folder that `imagegen lock --proofs DIR` wrote, {others}");
-            CodedError::value(message, remedy).into()
+            Error::value(message, remedy)
         }
     }
 }

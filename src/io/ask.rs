@@ -3,7 +3,7 @@
 use std::io::{self, BufRead as _, IsTerminal as _, Write as _};
 
 use crate::base::code::Code;
-use crate::diagnostic::{CodedError, Result};
+use crate::diagnostic::{CodedError, Error, Result};
 
 /// Longest answer: a line without end is no answer.
 const LONGEST: u64 = 64 << 10;
@@ -30,7 +30,7 @@ pub fn ask_line(question: &str) -> Result<Option<String>> {
         let _ = writeln!(stderr);
         let asked = question.trim_end().trim_end_matches(':');
         let message = format!("the input ended at the question: {asked}");
-        return Err(CodedError::value(message, "answer each question, or give flags").into());
+        return Err(Error::value(message, "answer each question, or give flags"));
     }
     let Ok(text) = String::from_utf8(line) else {
         return Err(CodedError::new(Code::VALUE, "the answer is not UTF-8 text").into());

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::base::names::format_suggestion;
 use crate::catalog::Trees;
 use crate::catalog::load_target;
-use crate::diagnostic::{CodedError, Result};
+use crate::diagnostic::{Error, Result};
 use crate::io::ask;
 use crate::model::definition::{ImageDefinition, Note};
 use crate::model::plan::Plan;
@@ -51,11 +51,10 @@ pub fn draft_definition(
         None if asks => ask_target(&targets, trees, printer)?,
         None => {
             let message = "there is no terminal to ask for the target";
-            return Err(CodedError::value(
+            return Err(Error::value(
                 message,
                 format!("add `--target NAME`: {}", targets.join(", ")),
-            )
-            .into());
+            ));
         }
     };
     let question = |name: &str, given: Option<&str>, default: &str| match given {
@@ -114,7 +113,7 @@ fn refuse_operators(plan: &Plan, flags: &Flags) -> Result<()> {
     };
     let message = format!("`{name}` does not belong in an image definition");
     let remedy = format!("give it to each build: `--var {name}=…`{environment}");
-    Err(CodedError::value(message, remedy).into())
+    Err(Error::value(message, remedy))
 }
 
 /// Asks for each value that a build needs and a definition may give. An empty answer leaves it out, and an answer that

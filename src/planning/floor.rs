@@ -4,7 +4,7 @@
 use crate::base::code::Code;
 use crate::base::version::Version;
 use crate::catalog::Trees;
-use crate::diagnostic::{CodedError, Finding, Result};
+use crate::diagnostic::{Error, Finding, Result};
 use crate::model::plan::{Plan, PlannedPacker};
 use crate::model::policy::Policy;
 use crate::resolve::refuse_image;
@@ -26,7 +26,7 @@ pub fn check_tool_floors(
         let remedy = format!(
             "name the release in the policy: `\"allowedVersions\": [{{\"components\": [\"{name}\"], \"versions\": …}}]`"
         );
-        return Err(CodedError::value(message, remedy).into());
+        return Err(Error::value(message, remedy));
     }
     let mut old = Vec::new();
     let mut findings = Vec::new();
@@ -73,7 +73,7 @@ pub fn check_tool_floors(
         None => Ok(()),
         Some(name) => {
             let message = format!("--allow-old {name}: the image is not built with an old {name}");
-            Err(CodedError::value(message, "remove the flag").into())
+            Err(Error::value(message, "remove the flag"))
         }
     }
 }

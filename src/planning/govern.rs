@@ -7,7 +7,7 @@ use crate::base::names::format_suggestion;
 use crate::base::url::file_name;
 use crate::base::value::StepId;
 use crate::catalog::{Catalog, Trees, load_target, load_targets};
-use crate::diagnostic::{CodedError, Result};
+use crate::diagnostic::{Error, Result};
 use crate::guest::read_steps;
 use crate::model::plan::{Governance, Plan};
 use crate::model::policy::{Policy, PolicyUsed, Waiver};
@@ -125,7 +125,7 @@ fn check_base_images(policy: &Policy, trees: &Trees) -> Result<()> {
                 "policy {}: `allowedBaseImages`: `{name}` of {} names no base image",
                 policy.name, entry.target
             );
-            return Err(CodedError::value(message, format_suggestion(name, known)).into());
+            return Err(Error::value(message, format_suggestion(name, known)));
         }
     }
     Ok(())
@@ -148,7 +148,7 @@ fn check_waivers(waivers: &[Waiver], plan: &Plan, catalog: &Catalog) -> Result<(
             proof.as_str()
         );
         let close = format_suggestion(component, names.iter().map(String::as_str));
-        return Err(CodedError::value(message, close).into());
+        return Err(Error::value(message, close));
     }
     match find_idle_waiver(waivers, plan, catalog) {
         None => Ok(()),
@@ -161,7 +161,7 @@ fn check_waivers(waivers: &[Waiver], plan: &Plan, catalog: &Catalog) -> Result<(
             );
             let remedy =
                 "remove it, or name a proof that `imagegen plan` or `[proof-missing]` names";
-            Err(CodedError::value(message, remedy).into())
+            Err(Error::value(message, remedy))
         }
     }
 }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use crate::base::digest::sha256_hex;
 use crate::base::version::Version;
 use crate::catalog::Trees;
-use crate::diagnostic::{CodedError, Result};
+use crate::diagnostic::{Error, Result};
 use crate::io::fs;
 use crate::lock::{Lock, LockError};
 use crate::model::definition::ImageDefinition;
@@ -243,11 +243,10 @@ pub fn complete_for_lock(
             path.display(),
             used.name
         );
-        return Err(CodedError::value(
+        return Err(Error::value(
             message,
             "add `--policy FILE`, or select the image by flags",
-        )
-        .into());
+        ));
     }
     complete_from_lock(definition, old, flags, trees)
 }

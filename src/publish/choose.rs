@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use crate::base::choice::KeepPer;
 use crate::base::text::format_path;
-use crate::diagnostic::{CodedError, Result};
+use crate::diagnostic::{Error, Result};
 use crate::io::{clock, fs};
 use crate::model::publication::PublishStep;
 use crate::records::{
@@ -232,7 +232,7 @@ pub fn list_named_builds(
         if !entry.record.has_image() {
             let message = format!("the build {name} failed: it has no image");
             let remedy = "name a build that `imagegen history` lists as built";
-            return Err(CodedError::value(message, remedy).into());
+            return Err(Error::value(message, remedy));
         }
         // A version and a path may name the same build.
         if builds
@@ -261,7 +261,7 @@ pub fn refuse_deleted(builds: &[HistoryEntry]) -> Result<()> {
             );
             let remedy = "name a build that `imagegen history` lists as built; \
                           if the image is there, remove `retirement.json` beside its record";
-            return Err(CodedError::value(message, remedy).into());
+            return Err(Error::value(message, remedy));
         }
     }
     Ok(())
@@ -317,7 +317,7 @@ fn refuse_replaced(entry: &HistoryEntry, builds: &[HistoryEntry]) -> Result<()> 
         "the image of {} is also that of the newer build {}",
         entry.record.image_version, newer.record.image_version
     );
-    Err(CodedError::value(message, "name the newer build").into())
+    Err(Error::value(message, "name the newer build"))
 }
 
 /// The record of a path; of a workspace that of the image that lies in it.
@@ -334,7 +334,7 @@ fn read_record(name: &str, place: &HistoryPlace, printer: &Printer) -> Result<Hi
         several => {
             let message = format!("{name} has {} records of builds, not one", several.len());
             let remedy = format!("name a version: `imagegen history --from {name}` lists them");
-            Err(CodedError::value(message, remedy).into())
+            Err(Error::value(message, remedy))
         }
     }
 }

@@ -8,7 +8,7 @@ use regex_lite::Regex;
 
 use crate::base::secret::Secret;
 use crate::catalog::Trees;
-use crate::diagnostic::{CodedError, Result};
+use crate::diagnostic::{Error, Result};
 use crate::model::clone_test::{
     CloneCommand, CloneName, CloneRecipe, CloneTest, InputForm, PASSWORD, RUN, Repetition,
     compile_verdict,
@@ -202,11 +202,14 @@ pub fn list_clones(
     match (request.image, request.name, clones.len()) {
         (Some(image), _, 0) => {
             let message = format!("the record does not name the image {image}");
-            Err(CodedError::value(message, "`imagegen history show` prints the ids").into())
+            Err(Error::value(
+                message,
+                "`imagegen history show` prints the ids",
+            ))
         }
         (_, Some(_), 2..) => {
             let message = format!("{} clones cannot have one name", clones.len());
-            Err(CodedError::value(message, "choose an image with `--image-id`").into())
+            Err(Error::value(message, "choose an image with `--image-id`"))
         }
         _ => Ok(clones),
     }
@@ -227,7 +230,7 @@ fn load_recipes(trees: &Trees, target: &str) -> Result<PublishProgram> {
 fn refuse_target(subject: &str) -> crate::diagnostic::Error {
     let message = format!("{subject}: no recipe for a test of its images is known");
     let remedy = "add `testClone` to the `publication.json` of the target, or make a machine from the image yourself";
-    CodedError::value(message, remedy).into()
+    Error::value(message, remedy)
 }
 
 fn fill_clone(
@@ -296,7 +299,7 @@ fn read_script(trees: &Trees) -> Result<String> {
     let file = trees.packer.get(SCRIPT).map(String::from_utf8_lossy);
     let Some(text) = file else {
         let message = format!("{}: there is no such file", trees.packer.file_label(SCRIPT));
-        return Err(CodedError::value(message, "restore the file").into());
+        return Err(Error::value(message, "restore the file"));
     };
     let paths = trees.read_paths()?;
     let mut script = String::new();
@@ -347,7 +350,7 @@ fn fill_step(
         }
     }
 
-    let refuse = |message| CodedError::value(message, "correct publication.json");
+    let refuse = |message| Error::value(message, "correct publication.json");
     let gives = match &command.gives {
         Some(given) => {
             let pattern = given.compile(values.find_value(RUN)?).map_err(refuse)?;

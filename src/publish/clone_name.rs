@@ -2,7 +2,7 @@
 
 use crate::base::digest::encode_hex;
 use crate::base::secret::Secret;
-use crate::diagnostic::{CodedError, Result};
+use crate::diagnostic::{Error, Result};
 use crate::io::random::create_random;
 use crate::model::clone_test::CloneName;
 
@@ -11,11 +11,10 @@ pub(super) fn create_name() -> Result<CloneName> {
     let random = create_random::<4>().map_err(|error| error.to_string());
     let name = random.and_then(|random| format!("clone-{}", encode_hex(&random)).parse());
     name.map_err(|error| {
-        CodedError::value(
+        Error::value(
             format!("a random name: {error}"),
             "give a name with `--clone`",
         )
-        .into()
     })
 }
 
@@ -25,7 +24,7 @@ pub(super) fn create_token() -> Result<String> {
         Ok(random) => Ok(encode_hex(&random)),
         Err(error) => {
             let message = format!("a random mark of the machine: {error}");
-            Err(CodedError::value(message, "run the same again").into())
+            Err(Error::value(message, "run the same again"))
         }
     }
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use regex_lite::Captures;
 
 use crate::catalog::Trees;
-use crate::diagnostic::{CodedError, Result};
+use crate::diagnostic::{CodedError, Error, Result};
 use crate::model::publication::{
     ExpectedOutput, ManualStep, Publication, PublishCommand, PublishProgram, PublishStep,
     PublishedBy, PublishedImage, StepCommands, compile_pattern,
@@ -116,7 +116,7 @@ pub fn load_publication(trees: &Trees, target: &str) -> Result<Option<Publicatio
         let label = trees.packer.file_label(&path);
         program.check().map_err(|message| {
             let remedy = "correct the file; `packer/README.md` describes it";
-            CodedError::value(format!("{label}: {message}"), remedy)
+            Error::value(format!("{label}: {message}"), remedy)
         })?;
     }
     Ok(Some(publication))
@@ -130,7 +130,7 @@ fn load_program(trees: &Trees, target: &str) -> Result<PublishProgram> {
         PublishedBy::Program(program) => Ok(program),
         PublishedBy::Hand(manual) => {
             let message = format!("target {target}: {}", manual.reason);
-            Err(CodedError::value(message, manual.remedy).into())
+            Err(Error::value(message, manual.remedy))
         }
     }
 }
@@ -142,9 +142,9 @@ pub(super) fn refuse_unpublished(target: &str) -> CodedError {
     CodedError::value(message, remedy)
 }
 
-pub(super) fn refuse_manual(subject: &str, manual: &ManualStep) -> crate::diagnostic::Error {
+pub(super) fn refuse_manual(subject: &str, manual: &ManualStep) -> Error {
     let message = format!("{subject}: {}", manual.reason);
-    CodedError::value(message, manual.remedy.clone()).into()
+    Error::value(message, manual.remedy.clone())
 }
 
 fn fill_commands(
@@ -223,7 +223,7 @@ pub(super) fn find_image<'a, 'b>(
     let mut placed = Vec::new();
     for image in program.images.as_slice() {
         let pattern = compile_pattern(&image.id)
-            .map_err(|message| CodedError::value(message, "correct publication.json"))?;
+            .map_err(|message| Error::value(message, "correct publication.json"))?;
         let found = pattern.captures(id);
         if let Some(groups) = &found {
             check_groups(&pattern, groups)?;
@@ -237,7 +237,7 @@ pub(super) fn find_image<'a, 'b>(
     if placed.is_empty() {
         let message = format!("`{id}` has the form of no image of the target {target}");
         let remedy = "use the record that the build wrote, unchanged";
-        return Err(CodedError::value(message, remedy).into());
+        return Err(Error::value(message, remedy));
     }
 
     let kinds: Vec<_> = placed.iter().map(|it| (it.0, it.1.as_str())).collect();
@@ -259,5 +259,5 @@ fn refuse_place(id: &str, kinds: &[(&PublishedImage, &str)]) -> crate::diagnosti
         titles.join(" or ")
     );
     let remedy = format!("give one place: {}", places.join(" or "));
-    CodedError::value(message, remedy).into()
+    Error::value(message, remedy)
 }

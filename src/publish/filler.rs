@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use regex_lite::{Captures, Regex};
 
 use crate::base::names::format_suggestion;
-use crate::diagnostic::{CodedError, Result};
+use crate::diagnostic::{Error, Result};
 use crate::model::publication::{
     ArgumentPart, ExpectedOutput, PublishValue, SettledError, compile_pattern, split_argument,
 };
@@ -108,14 +108,14 @@ impl Filler<'_> {
             let given = self.values.get(name).or(value.default.as_ref());
             return given.map(String::as_str).ok_or_else(|| {
                 let message = format!("the commands need `{name}`: {}", value.description);
-                CodedError::value(message, format!("add `--var {name}=…`")).into()
+                Error::value(message, format!("add `--var {name}=…`"))
             });
         }
         let common = self.common.get(name).map(String::as_str);
         let found = common.or_else(|| self.groups.name(name).map(|it| it.as_str()));
         found.ok_or_else(|| {
             let message = format!("publication.json: `{{{name}}}` is no placeholder");
-            CodedError::value(message, "correct the file").into()
+            Error::value(message, "correct the file")
         })
     }
 }
@@ -151,7 +151,7 @@ fn check_value(name: &str, value: &str) -> Result<()> {
     );
     let remedy =
         "use the record that the build wrote, unchanged, and values of the platform's own form";
-    Err(CodedError::value(message, remedy).into())
+    Err(Error::value(message, remedy))
 }
 
 /// Refuses values of the user that no command has, or that have the wrong form.
@@ -165,12 +165,12 @@ pub(super) fn check_values(
             continue;
         };
         let pattern = compile_pattern(&value.pattern)
-            .map_err(|message| CodedError::value(message, "correct publication.json"))?;
+            .map_err(|message| Error::value(message, "correct publication.json"))?;
         for entry in list_entries(value, given) {
             if !pattern.is_match(entry) {
                 let message = format!("--var {}: `{entry}` is not valid", value.name);
                 let remedy = format!("{}; the form is `{}`", value.description, value.pattern);
-                return Err(CodedError::value(message, remedy).into());
+                return Err(Error::value(message, remedy));
             }
         }
     }
@@ -199,5 +199,5 @@ fn refuse_unknown_values(
     } else {
         format_suggestion(name, known)
     };
-    Err(CodedError::value(message, remedy).into())
+    Err(Error::value(message, remedy))
 }

@@ -22,7 +22,7 @@ use crate::base::program::ProgramVersion;
 use crate::base::shell::quote_argument;
 use crate::base::url::is_plain_uri;
 use crate::base::value::Sha256;
-use crate::diagnostic::{CodedError, Result};
+use crate::diagnostic::{Error, Result};
 use crate::guest::GUEST_PLAN_FILE;
 use crate::io::fs::{self, Scratch};
 use crate::lock::LOCK_FILE;
@@ -112,7 +112,7 @@ impl BuilderId {
         }
         let message = "the builder's id is no URI without user, query and fragment";
         let remedy = "provenance is published; name the builder alone, such as `https://ci.example.com/runners/images`";
-        Err(CodedError::value(message, remedy).into())
+        Err(Error::value(message, remedy))
     }
 }
 
@@ -135,13 +135,13 @@ pub fn attest_image(
     let file = find_record(&request.image);
     let bytes = fs::read_file(&file).map_err(|error| {
         let remedy = "name a workspace with an image, or a folder `builds/VERSION`";
-        CodedError::value(error.to_string(), remedy)
+        Error::value(error.to_string(), remedy)
     })?;
     let record = ImageRecord::decode(&file.display().to_string(), &bytes)?;
     if let Some(error) = &record.error {
         let message = format!("{}: the build failed: {}", file.display(), error.message);
         let remedy = "attest an image that was built: `imagegen history` lists them";
-        return Err(CodedError::value(message, remedy).into());
+        return Err(Error::value(message, remedy));
     }
     let signer = read_signer(request)?;
     let folder = file.parent().unwrap_or(Path::new("")).to_owned();
@@ -365,7 +365,7 @@ fn make_predicates(
     if let Some(bytes) = files.kept.get(CHECK_REPORT) {
         let report: Value = parse_foreign(bytes).map_err(|error| {
             let message = format!("{CHECK_REPORT}: {error}");
-            CodedError::value(message, "it is what the bake left; build the image again")
+            Error::value(message, "it is what the bake left; build the image again")
         })?;
         let configuration = files.list_digests(&[GUEST_PLAN_FILE]);
         let predicate = describe_checks(&report, &configuration, record.run_url.as_deref());

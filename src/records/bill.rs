@@ -11,7 +11,7 @@ use crate::attest::sbom::BillOfMaterials;
 use crate::base::digest::sha256_hex;
 use crate::base::program::ProgramVersion;
 use crate::catalog::Trees;
-use crate::diagnostic::{CodedError, Result};
+use crate::diagnostic::{Error, Result};
 use crate::lock::Lock;
 use crate::model::image_version::ImageVersion;
 use crate::model::vulnerability::Vulnerabilities;
@@ -40,7 +40,7 @@ pub(super) fn read_bill_sources_of(image: &DescribedImage, trees: &Trees) -> Res
     let Some(lock) = image.lock.clone() else {
         let message = format!("{}: its lockfile is not beside it", image.name);
         let remedy = "name the lockfile, or the folder `builds/VERSION` of the workspace";
-        return Err(CodedError::value(message, remedy).into());
+        return Err(Error::value(message, remedy));
     };
     let release = lock.selection.windows.as_deref().unwrap_or_default();
     let windows = trees.catalog.load_windows_release(release)?;

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use crate::base::code::Code;
 use crate::base::url::strip_secrets;
-use crate::diagnostic::{Classify, CodedError, Result};
+use crate::diagnostic::{Classify, Error, Result};
 use crate::io::exec::{self, ExecError, Run, Stream};
 use crate::io::fs::Scratch;
 
@@ -67,7 +67,7 @@ impl Checkout {
 pub fn checkout_commit(reference: &str, file: &Path) -> Result<Checkout> {
     if reference.starts_with('-') || reference.is_empty() {
         let message = format!("`{reference}` names no commit");
-        return Err(CodedError::value(message, "give a commit, branch or tag").into());
+        return Err(Error::value(message, "give a commit, branch or tag"));
     }
     let folder = if file.is_dir() {
         file.to_owned()
@@ -100,13 +100,13 @@ pub fn checkout_commit(reference: &str, file: &Path) -> Result<Checkout> {
     };
     if !path.exists() {
         let message = format!("{} does not exist in {reference}", file.display());
-        return Err(CodedError::value(message, "name a path that the commit has").into());
+        return Err(Error::value(message, "name a path that the commit has"));
     }
     if let Some(name) = file.file_name().filter(|_| !file.is_dir())
         && git.is_link(name)?
     {
         let message = format!("{} is a symbolic link in {reference}", file.display());
-        return Err(CodedError::value(message, "name the file that it leads to").into());
+        return Err(Error::value(message, "name the file that it leads to"));
     }
     Ok(Checkout {
         path,

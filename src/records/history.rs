@@ -12,7 +12,7 @@ use crate::base::json::parse_foreign;
 use crate::base::names::format_suggestion;
 use crate::base::text::format_path;
 use crate::base::url::{HttpUrl, strip_secrets};
-use crate::diagnostic::{CodedError, Error, Result};
+use crate::diagnostic::{Error, Result};
 use crate::fetch::FetchError;
 use crate::io::fs;
 use crate::model::policy::Policy;
@@ -128,7 +128,7 @@ pub fn read_history(
         } else {
             let message = format!("{place} does not exist");
             let remedy = "name a folder with workspaces or records, a file, or a URL";
-            return Err(CodedError::value(message, remedy).into());
+            return Err(Error::value(message, remedy));
         }
     }
     sort_newest_first(&mut builds);
@@ -308,7 +308,7 @@ fn parse_records(place: &str, bytes: &[u8]) -> Result<Vec<HistoryEntry>> {
         _ => {
             let message = format!("{place} has no records of builds");
             let remedy = "name an `image.json`, or what `imagegen history --format json` prints";
-            Err(CodedError::value(message, remedy).into())
+            Err(Error::value(message, remedy))
         }
     }
 }
@@ -355,7 +355,7 @@ impl BuildHistory {
             format_suggestion(version, known)
         };
         let message = format!("no record of the image version `{version}`");
-        CodedError::value(message, remedy).into()
+        Error::value(message, remedy)
     }
 }
 
@@ -367,5 +367,5 @@ fn refuse_ambiguous(version: &str, builds: &[&HistoryEntry]) -> Error {
     let count = builds.len();
     let message = format!("{count} builds have the image version `{version}`");
     let remedy = format!("name the folder of one: {}", places.join(", "));
-    CodedError::value(message, remedy).into()
+    Error::value(message, remedy)
 }

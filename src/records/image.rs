@@ -11,7 +11,7 @@ use crate::base::json::parse_foreign;
 use crate::base::member::stays_inside;
 use crate::base::program::ProgramVersion;
 use crate::base::text::find_control;
-use crate::diagnostic::{self, CodedError, Error, ErrorReport};
+use crate::diagnostic::{self, Error, ErrorReport};
 use crate::lock::LOCK_FILE;
 use crate::model::evidence::Evidence;
 use crate::model::image_version::RecordedVersion;
@@ -28,7 +28,7 @@ const PROSE: [&str; 4] = ["error", "note", "detail", "facts"];
 pub(super) fn refuse_record(file: &str, error: &serde_json::Error) -> Error {
     let message = format!("{file}: {error}");
     let remedy = "a build writes this file; take an unchanged copy of it";
-    CodedError::value(message, remedy).into()
+    Error::value(message, remedy)
 }
 
 /// The schema that a JSON file names; empty if it names none.
@@ -57,7 +57,7 @@ pub(super) fn require_schema(file: &str, bytes: &[u8], schema: &str) -> diagnost
     }
     let message = format!("{file}: unsupported schema `{found}`; this version reads `{schema}`");
     let remedy = "use the version of imagegen that wrote the file";
-    Err(CodedError::value(message, remedy).into())
+    Err(Error::value(message, remedy))
 }
 
 /// `image.json`. Records come from other machines: only the texts of `PROSE` have several lines.

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::diagnostic::{CodedError, Result};
+use crate::diagnostic::{Error, Result};
 use crate::io::fs;
 use crate::ui::Printer;
 use crate::workspace::WORKSPACES;
@@ -43,7 +43,7 @@ pub fn prune_history(
     if !root.is_dir() {
         let message = format!("{} does not exist", root.display());
         let remedy = "name the folder of your workspaces: `--from DIR`";
-        return Err(CodedError::value(message, remedy).into());
+        return Err(Error::value(message, remedy));
     }
 
     let (mut removed, mut kept) = (Vec::new(), 0);

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use crate::base::code::Code;
-use crate::diagnostic::{Classify, CodedError, ErrorClass, Result};
+use crate::diagnostic::{Classify, Error, ErrorClass, Result};
 use crate::io::exec::{self, ExecError, Run, Stream};
 use crate::io::fs::{self, Scratch};
 use crate::ui::Printer;
@@ -83,9 +83,10 @@ pub fn run_and_collect(
         .collect();
     if words.is_empty() {
         let message = format!("{flag}: the command is empty");
-        return Err(
-            CodedError::value(message, format!("write it as {flag} 'PROGRAM ARGUMENT'")).into(),
-        );
+        return Err(Error::value(
+            message,
+            format!("write it as {flag} 'PROGRAM ARGUMENT'"),
+        ));
     }
     if !command.contains("{}") {
         words.push(shown);

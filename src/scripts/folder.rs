@@ -7,7 +7,7 @@ use super::{Demand, LIST, ScriptList};
 use crate::base::code::Code;
 use crate::base::json;
 use crate::base::secret::Secret;
-use crate::diagnostic::{CodedError, Result};
+use crate::diagnostic::{CodedError, Error, Result};
 use crate::embedded::Tree;
 use crate::io::{clock, fs};
 use crate::model::overrides::{Overrides, SCRIPTS};
@@ -28,7 +28,10 @@ pub fn read_exported(folder: &Path) -> Result<BTreeMap<String, Vec<u8>>> {
             "`imagegen scripts export --out {}` writes it",
             folder.display()
         );
-        return Err(CodedError::value(format!("{} is not there", path.display()), remedy).into());
+        return Err(Error::value(
+            format!("{} is not there", path.display()),
+            remedy,
+        ));
     };
     let list: ScriptList = json::parse_json(&path.display().to_string(), &bytes)?;
     let mut files = BTreeMap::new();
@@ -60,13 +63,16 @@ pub fn read_passphrase(key: &Path, name: Option<&str>) -> Result<Option<Secret>>
             return Ok(None);
         }
         let remedy = "name the environment variable with its passphrase: `--passphrase-env NAME`";
-        return Err(CodedError::value(format!("{} is encrypted", key.display()), remedy).into());
+        return Err(Error::value(
+            format!("{} is encrypted", key.display()),
+            remedy,
+        ));
     };
     let value = std::env::var(name)
         .ok()
         .filter(|value| !value.is_empty())
         .ok_or_else(|| {
-            CodedError::value(
+            Error::value(
                 format!("the environment variable {name} is not set"),
                 "it holds the passphrase of the key",
             )
@@ -148,7 +154,7 @@ fn choose_scripts(
     if let Some(key) = overrides.keys().find(|key| key.starts_with(SCRIPTS)) {
         let message = format!("an override names {key}, and there is no `--scripts DIR`");
         let remedy = "add `--scripts DIR` with the folder of the script, or remove the override";
-        return Err(CodedError::value(message, remedy).into());
+        return Err(Error::value(message, remedy));
     }
     Ok(provisioners.clone())
 }

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::env;
 
-use crate::diagnostic::{CodedError, Result};
+use crate::diagnostic::{Error, Result};
 use crate::model::image_version::ImageVersion;
 use crate::model::target::Target;
 use crate::model::variable::Selector;
@@ -52,7 +52,7 @@ pub fn read_source_date() -> Result<Option<ImageVersion>> {
     if time.is_none() {
         let message = format!("SOURCE_DATE_EPOCH: expected seconds since 1970, found `{text}`");
         let remedy = "set it to the output of `date +%s`, or unset it";
-        return Err(CodedError::value(message, remedy).into());
+        return Err(Error::value(message, remedy));
     }
     Ok(time)
 }

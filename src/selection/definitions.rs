@@ -12,7 +12,7 @@ use crate::base::code::Code;
 use crate::base::digest::sha256_hex;
 use crate::base::names::format_suggestion;
 use crate::base::text::format_path;
-use crate::diagnostic::{Classify, CodedError, Error, ErrorClass, Finding, Location, Result};
+use crate::diagnostic::{Classify, Error, ErrorClass, Finding, Location, Result};
 use crate::io::fs;
 use crate::model::definition::ImageDefinition;
 use crate::ui::Printer;
@@ -362,7 +362,10 @@ impl Definitions {
             let reason = format!("there is no {file} in the working folder");
             (reason, "run `imagegen init`, or add `--config FILE`")
         };
-        Err(CodedError::value(format!("no image is defined: {reason}"), remedy).into())
+        Err(Error::value(
+            format!("no image is defined: {reason}"),
+            remedy,
+        ))
     }
 
     fn require_readable(&self) -> Result<()> {
@@ -396,10 +399,10 @@ impl Definitions {
                 "{message}, and a file that may define it cannot be used: {}",
                 file.error
             );
-            return CodedError::value(message, "mend that file first").into();
+            return Error::value(message, "mend that file first");
         }
         let names = self.images.iter().map(|image| image.name.as_str());
-        CodedError::value(message, format_suggestion(name, names)).into()
+        Error::value(message, format_suggestion(name, names))
     }
 
     fn refuse_several(&self, naming: NamingForm) -> Error {
@@ -418,7 +421,7 @@ impl Definitions {
             NamingForm::Config => format!("name one: `--config {one}`"),
             NamingForm::Path => format!("name one: `{one}`"),
         };
-        CodedError::value(message, remedy).into()
+        Error::value(message, remedy)
     }
 }
 

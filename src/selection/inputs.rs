@@ -11,7 +11,7 @@ use crate::base::code::Code;
 use crate::base::json;
 use crate::base::text::convert_to_utf8;
 use crate::base::toml::{FragmentError, LONGEST_FRAGMENT};
-use crate::diagnostic::{CodedError, Result};
+use crate::diagnostic::{CodedError, Error, Result};
 use crate::io::fs::{self, FileError, LARGEST_TEXT, PathKind};
 use crate::model::containerd::ConfigFragment;
 use crate::model::definition::ImageDefinition;
@@ -34,7 +34,10 @@ pub fn read_input(flag: &str, path: &Path) -> Result<Vec<u8>> {
             path.display(),
             LARGEST_TEXT >> 20
         );
-        return Err(CodedError::value(message, format!("check the path after `{flag}`")).into());
+        return Err(Error::value(
+            message,
+            format!("check the path after `{flag}`"),
+        ));
     }
     Ok(bytes)
 }
@@ -44,7 +47,7 @@ pub fn read_input(flag: &str, path: &Path) -> Result<Vec<u8>> {
 /// # Errors
 /// The directory cannot be read.
 pub fn read_input_tree(flag: &str, path: &Path) -> Result<BTreeMap<String, Vec<u8>>> {
-    Ok(fs::read_tree(path).map_err(|error| unreadable_input(flag, &error))?)
+    fs::read_tree(path).map_err(|error| unreadable_input(flag, &error))
 }
 
 /// Every entry of a directory that the user names by a flag, sorted.
@@ -52,11 +55,11 @@ pub fn read_input_tree(flag: &str, path: &Path) -> Result<BTreeMap<String, Vec<u
 /// # Errors
 /// The directory cannot be read.
 pub fn read_input_names(flag: &str, path: &Path) -> Result<Vec<(String, PathKind)>> {
-    Ok(fs::list_kinds(path).map_err(|error| unreadable_input(flag, &error))?)
+    fs::list_kinds(path).map_err(|error| unreadable_input(flag, &error))
 }
 
-fn unreadable_input(flag: &str, error: &FileError) -> CodedError {
-    CodedError::value(
+fn unreadable_input(flag: &str, error: &FileError) -> Error {
+    Error::value(
         format!("{flag}: {error}"),
         format!("check the path after `{flag}`"),
     )
@@ -126,7 +129,10 @@ fn inline_certificates(field: &str, value: &mut String, folder: &Path) -> Result
         return Ok(());
     }
     let remedy = "give certificates in PEM, or the name of a file with them below the folder of the definition";
-    Err(CodedError::value(format!("{field} is not a certificate"), remedy).into())
+    Err(Error::value(
+        format!("{field} is not a certificate"),
+        remedy,
+    ))
 }
 
 /// A file that is not there is refused with the rest of the selection.
@@ -138,19 +144,19 @@ fn inline_fragment(fragment: &mut ConfigFragment, folder: &Path) -> Result<()> {
     let read = fs::read_below(folder, Path::new(name), LONGEST_FRAGMENT as u64);
     let Some(bytes) = read.map_err(|error| {
         let remedy = "put the fragment beside the definition";
-        CodedError::value(format!("{field}: {error}"), remedy)
+        Error::value(format!("{field}: {error}"), remedy)
     })?
     else {
         return Ok(());
     };
     let text = String::from_utf8(bytes).map_err(|_| {
         let remedy = "save the file as UTF-8";
-        CodedError::value(format!("{field}: it is not UTF-8 text"), remedy)
+        Error::value(format!("{field}: it is not UTF-8 text"), remedy)
     })?;
     let parsed = text.parse().map_err(|error: FragmentError| {
         let remedy =
             "write TOML that begins with `version`, as in `version = 3`, and holds no secret";
-        CodedError::value(format!("{field}: {error}"), remedy)
+        Error::value(format!("{field}: {error}"), remedy)
     })?;
     *fragment = ConfigFragment::Text(parsed);
     Ok(())
@@ -162,7 +168,7 @@ fn inline_key(field: &str, value: &mut String, folder: &Path) -> Result<()> {
         let read = fs::read_below(folder, Path::new(&*value), key::LARGEST);
         let file = read.map_err(|error| {
             let remedy = "put the key beside the file that names it";
-            CodedError::value(format!("{field}: {error}"), remedy)
+            Error::value(format!("{field}: {error}"), remedy)
         })?;
         // A name without file is one of the catalog's keys; an unknown one is told when it is used.
         let Some(bytes) = file else { return Ok(()) };
@@ -170,15 +176,14 @@ fn inline_key(field: &str, value: &mut String, folder: &Path) -> Result<()> {
     }
     if text.contains("PRIVATE KEY") || text.contains("secret key") {
         let remedy = "give the public key, and keep the private key where you sign";
-        return Err(CodedError::value(format!("{field} is a private key"), remedy).into());
+        return Err(Error::value(format!("{field} is a private key"), remedy));
     }
     if !key::is_public(&text) {
         let remedy = "give a public key or certificates in PEM, OpenPGP armor or minisign's form";
-        return Err(CodedError::value(
+        return Err(Error::value(
             format!("{field} is neither a public key nor a certificate"),
             remedy,
-        )
-        .into());
+        ));
     }
     *value = text;
     Ok(())
@@ -194,7 +199,10 @@ fn refuse_empty(path: &Path, bytes: &[u8]) -> Result<()> {
         "{}: `{field}` is {what}, which demands nothing",
         path.display()
     );
-    Err(CodedError::value(message, "give it a value, or remove the field").into())
+    Err(Error::value(
+        message,
+        "give it a value, or remove the field",
+    ))
 }
 
 /// Path of the first value that is `null` or an empty list. Lists that allow are judged by the gate.
@@ -244,27 +252,41 @@ fn find_empty(path: &str, value: &Value) -> Option<(String, &'static str)> {
 /// The file cannot be read or is no policy.
 pub fn read_policy(named: &NamedPolicy) -> Result<Policy> {
     match &named.file {
-        None => Ok(Policy { waivers: named.waivers.clone(), ..Policy::from_hosts(&named.plain_http) }),
-        Some(_) if !named.waivers.is_empty() => Err(CodedError::value(
+        None => Ok(Policy {
+            waivers: named.waivers.clone(),
+            ..Policy::from_hosts(&named.plain_http)
+        }),
+        Some(_) if !named.waivers.is_empty() => Err(Error::value(
             "`--waive` is not allowed with `--policy`",
             "name the missing proofs in the policy: `\"waivers\": [{\"component\": …, \"proof\": …}]`",
-        )
-        .into()),
+        )),
         Some(path) => {
             let bytes = read_input("--policy", path)?;
             let mut policy: Policy = json::parse_json(&path.display().to_string(), &bytes)?;
             refuse_empty(path, &bytes)?;
-            if let Some(roots) = policy.signed_scripts.as_mut().and_then(|rule| rule.roots.as_mut()) {
-                inline_key("policy signedScripts.roots", roots, path.parent().unwrap_or(Path::new("")))?;
+            if let Some(roots) = policy
+                .signed_scripts
+                .as_mut()
+                .and_then(|rule| rule.roots.as_mut())
+            {
+                inline_key(
+                    "policy signedScripts.roots",
+                    roots,
+                    path.parent().unwrap_or(Path::new("")),
+                )?;
                 if !key::is_content(roots) {
-                    return Err(CodedError::value(
-                        format!("policy signedScripts.roots: there is no file {roots} beside the policy"),
+                    return Err(Error::value(
+                        format!(
+                            "policy signedScripts.roots: there is no file {roots} beside the policy"
+                        ),
                         "name a file of certificates in PEM, or give them themselves",
-                    )
-                    .into());
+                    ));
                 }
             }
-            Ok(Policy { plain_http: named.plain_http.clone(), ..policy })
+            Ok(Policy {
+                plain_http: named.plain_http.clone(),
+                ..policy
+            })
         }
     }
 }

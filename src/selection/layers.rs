@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::{Flags, build_time, parse_variables};
 use crate::catalog::{Trees, load_target, load_targets};
-use crate::diagnostic::{CodedError, Result};
+use crate::diagnostic::{Error, Result};
 use crate::lock::Lock;
 use crate::model::definition::ImageDefinition;
 use crate::model::target::Target;
@@ -37,7 +37,7 @@ pub(super) fn check_variables(
             continue;
         }
         if targets.iter().any(|target| is_operators(target, name)) {
-            return Err(refuse_variable(layer, name, &targets).into());
+            return Err(refuse_variable(layer, name, &targets));
         }
         // Neither may silently take the place of the other.
         let environment = format!("PKR_VAR_{name}");
@@ -45,7 +45,7 @@ pub(super) fn check_variables(
         if targets.any(|target| build_time::list_environment(target).contains(&environment)) {
             let message = format!("`{name}` is given twice: by {environment} and by the {layer}");
             let remedy = format!("unset {environment}, or remove it from the {layer}");
-            return Err(CodedError::value(message, remedy).into());
+            return Err(Error::value(message, remedy));
         }
     }
     Ok(())
@@ -61,14 +61,14 @@ pub fn is_operators(target: &Target, name: &str) -> bool {
         .unwrap_or_default()
 }
 
-fn refuse_variable(layer: &str, name: &str, targets: &[Arc<Target>]) -> CodedError {
+fn refuse_variable(layer: &str, name: &str, targets: &[Arc<Target>]) -> Error {
     let in_environment = targets.iter().any(|target| target.is_build_time(name));
     let environment = if in_environment {
         format!(", or set PKR_VAR_{name}")
     } else {
         String::new()
     };
-    CodedError::value(
+    Error::value(
         format!("`variables.{name}` of the {layer}: only the operator gives it"),
         format!("add `--var {name}=…`{environment}"),
     )
@@ -108,11 +108,10 @@ pub fn complete_from_lock(
 /// There are variables and no target.
 pub fn require_target(flags: &Flags, definition: &ImageDefinition) -> Result<()> {
     match flags.variables.first() {
-        Some((name, _)) if definition.target.is_none() => Err(CodedError::value(
+        Some((name, _)) if definition.target.is_none() => Err(Error::value(
             format!("`--var {name}` has no effect: no target is named"),
             "add `--target NAME`",
-        )
-        .into()),
+        )),
         _ => Ok(()),
     }
 }

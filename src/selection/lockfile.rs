@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 use crate::base::json::parse_foreign;
-use crate::diagnostic::{CodedError, Result};
+use crate::diagnostic::{Error, Result};
 use crate::io::fs;
 use crate::lock::{self, Lock};
 use crate::model::definition::ImageDefinition;
@@ -43,11 +43,10 @@ pub fn check_lock_path(path: &Path) -> Result<()> {
             "{} is not a lockfile: it is not overwritten",
             path.display()
         );
-        return Err(CodedError::value(
+        return Err(Error::value(
             message,
             "choose another path, or remove the file if it was one",
-        )
-        .into());
+        ));
     }
     Ok(())
 }
@@ -78,7 +77,7 @@ pub fn choose_lock(image: &DefinedImage, selected: &ImageDefinition) -> Result<P
     let (name, chosen) = (image.config(), chosen.display());
     let message = format!("{name} and {owner} would have the same lockfile: {chosen}");
     let remedy = format!("rename {owner}, or name another lockfile with `--lock FILE`");
-    Err(CodedError::value(message, remedy).into())
+    Err(Error::value(message, remedy))
 }
 
 /// The other image whose lockfile has this name: `a.b.c.lock.json` is that of `a.b.c.json`, of the image `c` in

@@ -16,7 +16,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 use crate::base::code::Code;
 use crate::base::json;
 use crate::base::url::HttpUrl;
-use crate::diagnostic::{self, Classify as _, CodedError};
+use crate::diagnostic::{self, Classify as _, CodedError, Error};
 use crate::io::fs;
 use crate::model::mirrors::{Mirror, MirrorParty, MirrorPrefix, Mirrors, complete_mirror};
 
@@ -98,7 +98,7 @@ pub fn read_mirrors(given: &[(MirrorPrefix, HttpUrl)]) -> diagnostic::Result<Mir
     for (prefix, url) in given {
         if !named.insert(prefix) {
             let message = format!("`--mirror` names two mirrors for `{prefix}`");
-            return Err(CodedError::value(message, "keep one of them").into());
+            return Err(Error::value(message, "keep one of them"));
         }
         let mirror = Mirror::open_to_all(url.clone(), MirrorParty::Operator);
         places.insert(prefix.clone(), mirror);

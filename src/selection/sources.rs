@@ -13,7 +13,7 @@ use crate::base::json::parse_foreign;
 use crate::base::names::format_suggestion;
 use crate::base::text::format_path;
 use crate::catalog::{Catalog, Trees};
-use crate::diagnostic::{CodedError, Error, Result};
+use crate::diagnostic::{Error, Result};
 use crate::embedded::{OverlayFile, Tree};
 use crate::io::fs;
 use crate::model::definition::ImageDefinition;
@@ -105,7 +105,7 @@ fn find_own_folder(flag: &str, image: &DefinedImage, name: &str) -> Result<PathB
         "move it there, or name it on the command line: `{flag} {}`",
         path.display()
     );
-    Err(CodedError::value(message, remedy).into())
+    Err(Error::value(message, remedy))
 }
 
 /// The trees of several images. The catalog is read once, and images with the same folders share their trees.
@@ -273,11 +273,10 @@ fn check_pinned_names(catalog: &Catalog) -> Result<()> {
     for name in catalog.pinned_names() {
         if !known.contains(&name) {
             let file = catalog.file_label(&format!("pins/{name}.json"));
-            return Err(CodedError::value(
+            return Err(Error::value(
                 format!("{file}: no component `{name}` has these pins"),
                 format_suggestion(&name, known.iter().map(String::as_str)),
-            )
-            .into());
+            ));
         }
     }
     Ok(())
@@ -294,7 +293,7 @@ fn check_component_name(path: &str, field: &str, own: &OverlayFile) -> Result<()
                 "{}: `{field}` is `{name}`, and must be that of the file, `{stem}`",
                 own.label
             );
-            Err(CodedError::value(message, "rename the file, or the component").into())
+            Err(Error::value(message, "rename the file, or the component"))
         }
         // Reading the component says what else is wrong.
         _ => Ok(()),
@@ -307,5 +306,5 @@ fn refuse_file(folder: &UserFolder, path: &str, remedy: &str) -> Error {
         folder.flag,
         folder.path.display()
     );
-    CodedError::value(message, remedy).into()
+    Error::value(message, remedy)
 }

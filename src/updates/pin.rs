@@ -10,7 +10,7 @@ use crate::base::url::{HttpUrl, strip_secrets};
 use crate::base::value::{FileDigest, PinAlgorithm, Sha256, Sha512};
 use crate::base::version::Version;
 use crate::catalog::{Catalog, CatalogError, lint_catalog};
-use crate::diagnostic::{CodedError, Error, Result};
+use crate::diagnostic::{Error, Result};
 use crate::embedded::Tree;
 use crate::fetch::{MAX_SIZE, Request};
 use crate::io::fs::{self, DigestSet};
@@ -62,7 +62,10 @@ pub fn pin_digest(
     let Some(folder) = manifests else {
         let remedy =
             "write it to a folder with `imagegen catalog export --out DIR`, then `--manifests DIR`";
-        return Err(CodedError::usage("the built-in catalog cannot be changed", remedy).into());
+        return Err(Error::usage(
+            "the built-in catalog cannot be changed",
+            remedy,
+        ));
     };
     let mut files = fs::read_tree(folder)?;
     let trees = read_trees(manifests)?;
@@ -150,19 +153,20 @@ fn collect_pins(
             && read != given
         {
             let message = format!("the file's digest is {read}, not {given}");
-            return Err(
-                CodedError::value(message, "one of them belongs to another version").into(),
-            );
+            return Err(Error::value(
+                message,
+                "one of them belongs to another version",
+            ));
         }
     }
     known.source.extend(args.source.iter().cloned());
     if known.digests.is_empty() {
         let remedy = "give the file (`--from FILE`), or its digest (`--sha256 HEX`)";
-        return Err(CodedError::usage("no digest is given", remedy).into());
+        return Err(Error::usage("no digest is given", remedy));
     }
     if known.source.is_empty() {
         let remedy = "add `--source TEXT`; `--from publisher` sets it";
-        return Err(CodedError::usage("the source of the file is missing", remedy).into());
+        return Err(Error::usage("the source of the file is missing", remedy));
     }
     let confidence = args
         .confidence
@@ -190,11 +194,10 @@ fn refuse_web_page(name: &str, path: &Path) -> Result<()> {
         return Ok(());
     }
     let message = format!("{} is a web page", strip_secrets(name));
-    Err(CodedError::value(
+    Err(Error::value(
         message,
         "download the file itself, and open it before you pin it",
-    )
-    .into())
+    ))
 }
 
 /// A file behind a URL of the user's.

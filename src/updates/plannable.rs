@@ -3,7 +3,7 @@
 
 use crate::base::version::Version;
 use crate::catalog::{Catalog, CatalogError};
-use crate::diagnostic::{CodedError, Result};
+use crate::diagnostic::{Error, Result};
 use crate::model::component::{Component, Pin};
 use crate::model::kubernetes_release::{KubernetesRelease, ProductRelease};
 use crate::model::line::Minor;
@@ -23,11 +23,10 @@ pub(super) fn check_version(
         .any(|release| release.versions.contains(version))
     {
         let remedy = format!("add a range to `releases` in components/{name}.json first");
-        return Err(CodedError::value(
+        return Err(Error::value(
             format!("no release of {name} has the version {version}"),
             remedy,
-        )
-        .into());
+        ));
     }
     let contents = catalog.load_contents()?;
     let alternatives = contents.groups.iter().flat_map(|group| &group.alternatives);
@@ -50,14 +49,13 @@ pub(super) fn check_version(
     {
         let mut ranges = allowed;
         ranges.dedup();
-        return Err(CodedError::value(
+        return Err(Error::value(
             format!(
                 "no Kubernetes line works with {name} {version}: allowed are {}",
                 ranges.join(" or ")
             ),
             format!("widen `allowed` in components/{name}.json first"),
-        )
-        .into());
+        ));
     }
     Ok(())
 }
@@ -68,18 +66,17 @@ fn check_kubernetes(catalog: &Catalog, name: &str, version: &Version) -> Result<
     if text.parse::<KubernetesRelease>().is_err() && ProductRelease::split(text).is_none() {
         let message = format!("{name} {version}: this is not a release of Kubernetes");
         let remedy = "give the release as Kubernetes tags it, without `v`: three numbers without leading zeros";
-        return Err(CodedError::value(message, remedy).into());
+        return Err(Error::value(message, remedy));
     }
     let minor = Minor::from_release(version);
     let line = match minor.map(|minor| catalog.load_kubernetes_line(minor)) {
         Some(Ok(line)) => line,
         None | Some(Err(CatalogError::Unknown { .. })) => {
             let line = minor.map_or_else(|| version.to_string(), |minor| minor.to_string());
-            return Err(CodedError::value(
+            return Err(Error::value(
                 format!("{name} {version}: the catalog has no Kubernetes line {line}"),
                 format!("add kubernetes/lines/{line}.json first"),
-            )
-            .into());
+            ));
         }
         Some(Err(error)) => return Err(error.into()),
     };
@@ -94,7 +91,7 @@ fn check_kubernetes(catalog: &Catalog, name: &str, version: &Version) -> Result<
         "add `\"{version}\"` to `patches` in kubernetes/lines/{}.json first",
         line.minor
     );
-    Err(CodedError::value(message, remedy).into())
+    Err(Error::value(message, remedy))
 }
 
 /// # Errors
@@ -130,7 +127,7 @@ pub(super) fn check_contradiction(component: &Component, added: &[Pin]) -> Resul
                  old record in pins/{}.json",
             component.definition.name
         );
-        return Err(CodedError::value(message, remedy).into());
+        return Err(Error::value(message, remedy));
     }
     Ok(())
 }

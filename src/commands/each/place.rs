@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use super::{ImageNaming, ImageRun};
 use crate::base::text::format_path;
 use crate::cli::WorkspaceArgs;
-use crate::diagnostic::{CodedError, Result};
+use crate::diagnostic::{Error, Result};
 use crate::model::plan::Plan;
 use crate::workspace::{WorkspacePlace, name_workspace, workspace_path};
 
@@ -48,6 +48,6 @@ impl ImageRun<'_> {
         let (own, place) = (self.image.config(), format_path(&workspace_path(name)));
         let message = format!("{own} and {sibling} would have the same workspace: {place}");
         let remedy = format!("rename {sibling}, or name another folder with `--out FOLDER`");
-        Err(CodedError::value(message, remedy).into())
+        Err(Error::value(message, remedy))
     }
 }

@@ -10,7 +10,7 @@ use crate::base::digest::sha256_hex;
 use crate::base::json;
 use crate::base::public_key::decode_certificates;
 use crate::cli::JoinDataArgs;
-use crate::diagnostic::{CodedError, InternalError, Result};
+use crate::diagnostic::{Error, InternalError, Result};
 use crate::io::fs;
 use crate::join::{JoinInput, Places};
 
@@ -39,7 +39,7 @@ pub fn read_join_input(args: &JoinDataArgs) -> Result<JoinInput> {
                     format!("{file} contains a `token`: secrets do not belong in the input file");
                 let remedy =
                     "remove it, and give the token with `--token-env NAME` or `--token-file PATH`";
-                return Err(CodedError::value(message, remedy).into());
+                return Err(Error::value(message, remedy));
             }
             json::parse_json(&file, &bytes)?
         }
@@ -73,11 +73,10 @@ fn hash_public_keys(path: &Path) -> Result<Vec<String>> {
     let hashes: Option<Vec<String>> = found.into_iter().map(hash_public_key).collect();
     match hashes {
         Some(hashes) if !hashes.is_empty() => Ok(hashes),
-        _ => Err(CodedError::value(
+        _ => Err(Error::value(
             format!("{} is not a certificate in PEM", path.display()),
             "give the cluster's CA, such as /etc/kubernetes/pki/ca.crt of a control plane",
-        )
-        .into()),
+        )),
     }
 }
 

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use crate::base::secret::Secret;
 use crate::cli::JoinDataArgs;
-use crate::diagnostic::{CodedError, Result};
+use crate::diagnostic::{Error, Result};
 use crate::io::fs;
 use crate::join::{BootstrapToken, Secrets, refuse_input};
 
@@ -19,12 +19,11 @@ const KUBECONFIG_LIMIT: u64 = 256 << 10;
 /// A secret cannot be read, or was given as an argument.
 pub fn read_secrets(args: &JoinDataArgs) -> Result<Secrets> {
     if args.token.is_some() {
-        return Err(CodedError::usage(
+        return Err(Error::usage(
             "`--token` is refused: every user of this machine can see arguments",
             "revoke that token (`kubeadm token delete`), and give a new one with `--token-env NAME` or \
              `--token-file PATH` (`-` is stdin)",
-        )
-        .into());
+        ));
     }
     let text = match (&args.token_env, &args.token_file) {
         (Some(name), _) => Some(read_variable(name)?),
@@ -52,7 +51,10 @@ fn read_kubeconfig(path: &Path) -> Result<Secret> {
             path.display(),
             KUBECONFIG_LIMIT >> 10
         );
-        return Err(CodedError::value(message, "give the kubeconfig of `cluster-info`").into());
+        return Err(Error::value(
+            message,
+            "give the kubeconfig of `cluster-info`",
+        ));
     }
     Ok(Secret::new(bytes))
 }
@@ -61,15 +63,13 @@ fn read_variable(name: &str) -> Result<Vec<u8>> {
     match env::var(name) {
         Ok(value) if !value.is_empty() => Ok(value.into_bytes()),
         // A token in the place of a name must not be repeated.
-        _ if BootstrapToken::parse(name).is_ok() => Err(CodedError::usage(
+        _ if BootstrapToken::parse(name).is_ok() => Err(Error::usage(
             "`--token-env` expects the name of a variable, found a token",
             "revoke that token (`kubeadm token delete`): it was an argument",
-        )
-        .into()),
-        _ => Err(CodedError::value(
+        )),
+        _ => Err(Error::value(
             format!("the environment variable `{name}` is not set"),
             "set it, or use `--token-file PATH`",
-        )
-        .into()),
+        )),
     }
 }

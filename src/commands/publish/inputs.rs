@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::catalog::Trees;
 use crate::cli::RetireArgs;
-use crate::diagnostic::{CodedError, Result};
+use crate::diagnostic::{Error, Result};
 use crate::selection::{Definitions, SourceFolders, read_target_sources};
 use crate::ui::Printer;
 
@@ -32,7 +32,7 @@ pub(in crate::commands) fn collect_values(
         if values.insert(name.clone(), value.clone()).is_some() {
             let message = format!("--var {name} is given twice");
             let remedy = format!("give it once; a list has commas: `--var {name}=ONE,OTHER`");
-            return Err(CodedError::value(message, remedy).into());
+            return Err(Error::value(message, remedy));
         }
     }
     Ok(values)

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::DefinedImage;
-use crate::diagnostic::{CodedError, Error};
+use crate::diagnostic::Error;
 
 /// Two images that share a file.
 pub(super) struct DoubleImages {
@@ -15,7 +15,7 @@ impl DoubleImages {
     fn new(one: &DefinedImage, other: &DefinedImage, message: String) -> Self {
         Self {
             names: [one.name.clone(), other.name.clone()],
-            error: CodedError::value(message, "give each image a name of its own").into(),
+            error: Error::value(message, "give each image a name of its own"),
         }
     }
 }

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::base::json;
-use crate::diagnostic::{CodedError, Result};
+use crate::diagnostic::{Error, Result};
 use crate::io::fs::{self, PathKind};
 use crate::model::definition::ImageDefinition;
 
@@ -114,8 +114,8 @@ impl DefinitionFiles {
     }
 
     fn refuse(&mut self, path: &Path, reason: &str, remedy: &str) {
-        let error = CodedError::value(format!("{}: {reason}", path.display()), remedy);
-        self.files.push((path.to_owned(), Err(error.into())));
+        let error = Error::value(format!("{}: {reason}", path.display()), remedy);
+        self.files.push((path.to_owned(), Err(error)));
     }
 }
 

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use crate::base::code::Code;
 use crate::base::json;
 use crate::base::value::{ImageName, LONGEST_IMAGE_NAME};
-use crate::diagnostic::{CodedError, Result};
+use crate::diagnostic::{CodedError, Error, Result};
 use crate::model::definition::ImageDefinition;
 
 use super::super::inputs::load_files;
@@ -26,7 +26,7 @@ fn name_by_file(path: &Path) -> Result<ImageName> {
     let name = stem.parse::<ImageName>();
     Ok(name.map_err(|error| {
         let message = format!("{}: its name is that of its image: {error}", path.display());
-        CodedError::value(
+        Error::value(
             message,
             "rename the file, or define the image below `images`",
         )
@@ -43,7 +43,7 @@ fn check_file_length(path: &Path) -> Result<()> {
         "{}: the name of a definition has at most {LONGEST_IMAGE_NAME} bytes before `.json`",
         path.display()
     );
-    Err(CodedError::value(message, "rename the file").into())
+    Err(Error::value(message, "rename the file"))
 }
 
 /// The images of one file, each with what all of them share.
@@ -99,7 +99,7 @@ fn list_combined(
     for (name, image) in listed {
         let name = name.parse::<ImageName>().map_err(|error| {
             let message = format!("{shown}: `matrix` gives the name `{name}`: {error}");
-            CodedError::value(message, "name such images below `images` instead")
+            Error::value(message, "name such images below `images` instead")
         })?;
         images.insert(name, image);
     }
@@ -118,7 +118,10 @@ fn refuse_nested(name: &ImageName, image: &ImageDefinition, path: &Path) -> Resu
         "{}: `images.{name}.{key}`: an image has no images",
         path.display()
     );
-    Err(CodedError::value(message, "write each image directly below `images`").into())
+    Err(Error::value(
+        message,
+        "write each image directly below `images`",
+    ))
 }
 
 /// Each image with what all of them share.

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::Value;
 
 use crate::base::json::parse_foreign;
-use crate::diagnostic::{CodedError, Error, Result};
+use crate::diagnostic::{Error, Result};
 use crate::embedded::Tree;
 use crate::guest::OWN_FILE_FORMS;
 
@@ -35,11 +35,10 @@ pub(super) fn lay_steps(tree: Tree, folder: &UserFolder) -> Result<Tree> {
 
 fn refuse_twice(one: &str, other: &str) -> Error {
     let message = format!("{one} and {other} are the same step or file");
-    CodedError::value(
+    Error::value(
         message,
         "give one of them another name, and a step another id",
     )
-    .into()
 }
 
 /// Step id → path by which the user knows its file.
