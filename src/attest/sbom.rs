@@ -107,3 +107,13 @@ impl BillOfMaterials<'_> {
         parts.join("-")
     }
 }
+
+/// A JSON object without the fields that are null or an empty list.
+fn keep_filled(mut object: Value) -> Value {
+    if let Value::Object(fields) = &mut object {
+        fields.retain(|_, value| {
+            !value.is_null() && value.as_array().is_none_or(|it| !it.is_empty())
+        });
+    }
+    object
+}

@@ -1,12 +1,12 @@
 //! CycloneDX 1.6 (<https://cyclonedx.org/docs/1.6/json/>).
 
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use crate::model::evidence::{UNPROVEN, Verdict};
 
 use super::super::inventory::{Item, ItemKind};
 use super::vex::list_vulnerabilities;
-use super::{BillOfMaterials, GoModule};
+use super::{BillOfMaterials, GoModule, keep_filled};
 
 const IMAGE: &str = "image";
 
@@ -35,7 +35,7 @@ pub fn format_cyclonedx(bill: &BillOfMaterials<'_>) -> Value {
     let components: Vec<Value> = components
         .chain(modules.iter().map(describe_module))
         .collect();
-    let mut document = json!({
+    keep_filled(json!({
         "$schema": "http://cyclonedx.org/schema/bom-1.6.schema.json",
         "bomFormat": "CycloneDX",
         "specVersion": "1.6",
@@ -46,36 +46,28 @@ pub fn format_cyclonedx(bill: &BillOfMaterials<'_>) -> Value {
         "dependencies": dependencies,
         // Windows itself consists of more than is listed.
         "compositions": [{ "aggregate": "incomplete", "assemblies": [IMAGE] }],
-    });
-    let vulnerabilities = list_vulnerabilities(bill, &modules);
-    if !vulnerabilities.is_empty() {
-        document["vulnerabilities"] = Value::Array(vulnerabilities);
-    }
-    document
+        "vulnerabilities": list_vulnerabilities(bill, &modules),
+    }))
 }
 
 fn describe_metadata(bill: &BillOfMaterials<'_>) -> Value {
-    let mut metadata = Map::new();
-    if let Some(time) = &bill.time {
-        metadata.insert("timestamp".to_owned(), json!(time));
-    }
     let phase = if bill.baked.is_some() {
         "build"
     } else {
         "pre-build"
     };
-    metadata.insert("lifecycles".to_owned(), json!([{ "phase": phase }]));
-    metadata.insert(
-        "tools".to_owned(),
-        json!({ "components": [{
+    let catalog = format!("sha256:{}", bill.program.catalog);
+    keep_filled(json!({
+        "timestamp": bill.time,
+        "lifecycles": [{ "phase": phase }],
+        "tools": { "components": [{
             "type": "application",
             "name": "imagegen",
             "version": bill.program.version,
-            "properties": [property("imagegen:catalog", &format!("sha256:{}", bill.program.catalog))],
-        }] }),
-    );
-    metadata.insert("component".to_owned(), describe_image(bill));
-    Value::Object(metadata)
+            "properties": [property("imagegen:catalog", &catalog)],
+        }] },
+        "component": describe_image(bill),
+    }))
 }
 
 fn describe_image(bill: &BillOfMaterials<'_>) -> Value {
@@ -109,17 +101,14 @@ fn describe_image(bill: &BillOfMaterials<'_>) -> Value {
             }
         }
     }
-    let mut component = json!({
+    keep_filled(json!({
         "type": "operating-system",
         "bom-ref": IMAGE,
         "name": bill.title(),
         "version": bill.version(),
         "properties": properties,
-    });
-    if !hashes.is_empty() {
-        component["hashes"] = Value::Array(hashes);
-    }
-    component
+        "hashes": hashes,
+    }))
 }
 
 pub(super) fn list_built(baked: Option<&Value>) -> impl Iterator<Item = &Value> {
@@ -142,74 +131,48 @@ fn describe_item(item: &Item) -> Value {
         // The specification has no type for an update, which is a file that is distributed.
         ItemKind::File | ItemKind::Update => "file",
     };
-    let mut fields = Map::new();
-    let mut put = |name: &str, value: Value| {
-        fields.insert(name.to_owned(), value);
-    };
-    put("type", json!(kind));
-    put("bom-ref", json!(item.id));
-    if let Some(supplier) = &item.supplier {
-        put("supplier", json!({ "name": supplier }));
-    }
-    put("name", json!(item.name));
-    if let Some(version) = &item.version {
-        put("version", json!(version));
-    }
-    if let Some(summary) = &item.summary {
-        put("description", json!(summary));
-    }
-    put(
-        "scope",
-        json!(if item.outside { "excluded" } else { "required" }),
-    );
     let hashes: Vec<Value> = item.hashes.iter().map(describe_hash).collect();
-    if !hashes.is_empty() {
-        put("hashes", Value::Array(hashes.clone()));
-    }
-    if let Some(license) = &item.license {
-        put("licenses", json!([{ "expression": license }]));
-    }
-    for (name, value) in [("cpe", &item.cpe), ("purl", &item.purl)] {
-        if let Some(value) = value {
-            put(name, json!(value));
-        }
-    }
-    if let Some(purl) = &item.replaces {
-        put("pedigree", describe_pedigree(item, purl));
-    }
+    let mut references = Vec::new();
     if let Some(url) = &item.url {
-        let mut reference = json!({ "type": "distribution", "url": url });
-        if !hashes.is_empty() {
-            reference["hashes"] = Value::Array(hashes);
-        }
-        put("externalReferences", json!([reference]));
+        references.push(keep_filled(
+            json!({ "type": "distribution", "url": url, "hashes": hashes }),
+        ));
     }
-    put("properties", describe_properties(item));
-    if !item.members.is_empty() {
-        put(
-            "components",
-            item.members.iter().map(describe_item).collect(),
-        );
-    }
-    if !item.evidence.is_empty() {
-        put("evidence", describe_evidence(item));
-    }
-    Value::Object(fields)
+    let supplier = item.supplier.as_ref();
+    let license = item.license.as_ref();
+    let replaced = item.replaces.as_ref();
+    let members: Vec<Value> = item.members.iter().map(describe_item).collect();
+    keep_filled(json!({
+        "type": kind,
+        "bom-ref": item.id,
+        "supplier": supplier.map(|name| json!({ "name": name })),
+        "name": item.name,
+        "version": item.version,
+        "description": item.summary,
+        "scope": if item.outside { "excluded" } else { "required" },
+        "hashes": hashes,
+        "licenses": license.map(|license| json!([{ "expression": license }])),
+        "cpe": item.cpe,
+        "purl": item.purl,
+        "pedigree": replaced.map(|purl| describe_pedigree(item, purl)),
+        "externalReferences": references,
+        "properties": describe_properties(item),
+        "components": members,
+        "evidence": describe_evidence(item),
+    }))
 }
 
 fn describe_module(module: &GoModule<'_>) -> Value {
-    let mut component = json!({
+    let license = module.license;
+    keep_filled(json!({
         "type": "library",
         "bom-ref": module.id,
         "name": module.name,
         "version": module.version,
         "scope": "required",
         "purl": module.purl,
-    });
-    if let Some(license) = module.license {
-        component["licenses"] = json!([{ "expression": license }]);
-    }
-    component
+        "licenses": license.map(|license| json!([{ "expression": license }])),
+    }))
 }
 
 fn describe_hash((algorithm, digest): &(String, String)) -> Value {
@@ -236,7 +199,7 @@ fn describe_properties(item: &Item) -> Value {
 
 /// Each proof is a method by which the identity of the bytes was established. A record that nothing has proven again
 /// establishes none.
-fn describe_evidence(item: &Item) -> Value {
+fn describe_evidence(item: &Item) -> Option<Value> {
     let mut methods = Vec::new();
     let mut best = 0.0_f64;
     for proof in &item.evidence {
@@ -267,5 +230,7 @@ fn describe_evidence(item: &Item) -> Value {
             "value": value.trim_end(),
         }));
     }
-    json!({ "identity": [{ "field": "hash", "confidence": best, "methods": methods }] })
+    (!methods.is_empty()).then(
+        || json!({ "identity": [{ "field": "hash", "confidence": best, "methods": methods }] }),
+    )
 }

@@ -3,13 +3,13 @@
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use crate::model::evidence::UNPROVEN;
 
 use super::super::inventory::{Item, ItemKind};
 use super::cyclonedx::list_built;
-use super::{BillOfMaterials, GoModule};
+use super::{BillOfMaterials, GoModule, keep_filled};
 
 /// The format demands a time; that of a lockfile alone is the beginning of the epoch, as it has none.
 const NO_TIME: &str = "1970-01-01T00:00:00Z";
@@ -44,7 +44,11 @@ pub fn format_spdx(bill: &BillOfMaterials<'_>) -> Value {
         }
         packages.push(describe_module(&module, &id));
     }
-    let mut document = json!({
+    let mut extracted = Vec::new();
+    for id in &licenses {
+        extracted.push(json!({ "licenseId": id, "name": id, "extractedText": UNKNOWN }));
+    }
+    keep_filled(json!({
         "spdxVersion": "SPDX-2.3",
         "dataLicense": "CC0-1.0",
         "SPDXID": "SPDXRef-DOCUMENT",
@@ -57,14 +61,8 @@ pub fn format_spdx(bill: &BillOfMaterials<'_>) -> Value {
         },
         "packages": packages,
         "relationships": relationships,
-    });
-    if !licenses.is_empty() {
-        document["hasExtractedLicensingInfos"] = licenses
-            .iter()
-            .map(|id| json!({ "licenseId": id, "name": id, "extractedText": UNKNOWN }))
-            .collect();
-    }
-    document
+        "hasExtractedLicensingInfos": extracted,
+    }))
 }
 
 /// Identifiers of a license expression that are not on SPDX's list.
@@ -97,7 +95,10 @@ fn format_id(id: &str) -> String {
 }
 
 fn describe_image(bill: &BillOfMaterials<'_>) -> Value {
-    let mut package = json!({
+    let mut files =
+        list_built(bill.baked).flat_map(|it| it["files"].as_array().into_iter().flatten());
+    let digest = files.find_map(|file| file["sha256"].as_str());
+    keep_filled(json!({
         "SPDXID": IMAGE,
         "name": bill.title(),
         "versionInfo": bill.version(),
@@ -107,14 +108,8 @@ fn describe_image(bill: &BillOfMaterials<'_>) -> Value {
         "licenseDeclared": UNKNOWN,
         "copyrightText": UNKNOWN,
         "primaryPackagePurpose": "OPERATING-SYSTEM",
-    });
-    let mut files =
-        list_built(bill.baked).flat_map(|it| it["files"].as_array().into_iter().flatten());
-    let digest = files.find_map(|file| file["sha256"].as_str());
-    if let Some(digest) = digest {
-        package["checksums"] = json!([{ "algorithm": "SHA256", "checksumValue": digest }]);
-    }
-    package
+        "checksums": digest.map(|digest| json!([{ "algorithm": "SHA256", "checksumValue": digest }])),
+    }))
 }
 
 fn describe_module(module: &GoModule<'_>, id: &str) -> Value {
@@ -141,51 +136,28 @@ fn describe_purl(purl: &str) -> Value {
 }
 
 fn describe_package(item: &Item) -> Value {
-    let mut fields = Map::new();
-    let mut put = |name: &str, value: Value| {
-        fields.insert(name.to_owned(), value);
-    };
-    put("SPDXID", json!(format_id(&item.id)));
-    put("name", json!(item.name));
-    if let Some(version) = &item.version {
-        put("versionInfo", json!(version));
+    let mut checksums = Vec::new();
+    for (algorithm, digest) in &item.hashes {
+        let algorithm = algorithm.to_ascii_uppercase();
+        checksums.push(json!({ "algorithm": algorithm, "checksumValue": digest }));
     }
-    if let Some(supplier) = &item.supplier {
-        put("supplier", json!(format!("Organization: {supplier}")));
-    }
-    put(
-        "downloadLocation",
-        json!(item.url.as_deref().unwrap_or(UNKNOWN)),
-    );
-    put("filesAnalyzed", json!(false));
-    let checksums: Vec<Value> = item
-        .hashes
-        .iter()
-        .map(|(algorithm, digest)| {
-            json!({ "algorithm": algorithm.to_ascii_uppercase(), "checksumValue": digest })
-        })
-        .collect();
-    if !checksums.is_empty() {
-        put("checksums", Value::Array(checksums));
-    }
-    put("licenseConcluded", json!(UNKNOWN));
-    put(
-        "licenseDeclared",
-        json!(item.license.as_deref().unwrap_or(UNKNOWN)),
-    );
-    put("copyrightText", json!(UNKNOWN));
-    if let Some(summary) = &item.summary {
-        put("summary", json!(summary));
-    }
-    if let Some(text) = format_proofs(item) {
-        put("sourceInfo", json!(text));
-    }
-    put("primaryPackagePurpose", json!(find_purpose(item.kind)));
-    let references = list_references(item);
-    if !references.is_empty() {
-        put("externalRefs", Value::Array(references));
-    }
-    Value::Object(fields)
+    let supplier = item.supplier.as_ref();
+    keep_filled(json!({
+        "SPDXID": format_id(&item.id),
+        "name": item.name,
+        "versionInfo": item.version,
+        "supplier": supplier.map(|supplier| format!("Organization: {supplier}")),
+        "downloadLocation": item.url.as_deref().unwrap_or(UNKNOWN),
+        "filesAnalyzed": false,
+        "checksums": checksums,
+        "licenseConcluded": UNKNOWN,
+        "licenseDeclared": item.license.as_deref().unwrap_or(UNKNOWN),
+        "copyrightText": UNKNOWN,
+        "summary": item.summary,
+        "sourceInfo": format_proofs(item),
+        "primaryPackagePurpose": find_purpose(item.kind),
+        "externalRefs": list_references(item),
+    }))
 }
 
 fn find_purpose(kind: ItemKind) -> &'static str {
