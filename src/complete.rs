@@ -93,19 +93,17 @@ fn add_completer(verb: &str, arg: Arg) -> Arg {
         ("schema", "name") => list_schema_names,
         ("promote" | "retire" | "test-clone", "images") => list_images_made,
         ("show", "version") => list_builds,
-        (_, "format") => |_| Some(list_words(Format::ALL.iter().map(|word| word.as_str()))),
-        (_, "runtime") => |_| Some(list_words(Runtime::ALL.iter().map(|word| word.as_str()))),
-        (_, "delivery") => |_| Some(list_words(Delivery::ALL.iter().map(|word| word.as_str()))),
-        (_, "join") => |_| Some(list_words(Join::ALL.iter().map(|word| word.as_str()))),
-        ("sbom", "form") => |_| Some(list_words(SbomFormat::ALL.iter().map(|word| word.as_str()))),
-        (_, "only") => |_| Some(list_words(DiffPart::ALL.iter().map(|word| word.as_str()))),
-        (_, "image_sets") => |_| Some(list_words(IMAGE_SETS.iter().copied())),
+        (_, "format") => |_| Some(list_words(Format::ALL)),
+        (_, "runtime") => |_| Some(list_words(Runtime::ALL)),
+        (_, "delivery") => |_| Some(list_words(Delivery::ALL)),
+        (_, "join") => |_| Some(list_words(Join::ALL)),
+        ("sbom", "form") => |_| Some(list_words(SbomFormat::ALL)),
+        (_, "only") => |_| Some(list_words(DiffPart::ALL)),
+        (_, "image_sets") => |_| Some(list_words(IMAGE_SETS)),
         (_, "machines") => |_| Some(list_machines()),
-        (_, "per") => |_| Some(list_words(KeepPer::ALL.iter().map(|word| word.as_str()))),
-        (_, "on_error") => |_| Some(list_words(OnError::ALL.iter().map(|word| word.as_str()))),
-        (_, "host_access") => {
-            |_| Some(list_words(HostAccess::ALL.iter().map(|word| word.as_str())))
-        }
+        (_, "per") => |_| Some(list_words(KeepPer::ALL)),
+        (_, "on_error") => |_| Some(list_words(OnError::ALL)),
+        (_, "host_access") => |_| Some(list_words(HostAccess::ALL)),
         _ => return hint_path(arg),
     };
     // A component is only the first half of the value.
@@ -250,16 +248,17 @@ fn describe(value: &str, help: Option<&str>) -> CompletionCandidate {
     CompletionCandidate::new(value).help(help.map(|text| text.to_owned().into()))
 }
 
-fn list_words<'a>(words: impl Iterator<Item = &'a str>) -> Vec<CompletionCandidate> {
-    words.map(|word| describe(word, None)).collect()
+fn list_words(words: impl IntoIterator<Item = impl ToString>) -> Vec<CompletionCandidate> {
+    let words = words.into_iter();
+    words
+        .map(|word| describe(&word.to_string(), None))
+        .collect()
 }
 
 /// Machines that bake, as `--for` takes them.
 fn list_machines() -> Vec<CompletionCandidate> {
-    let mut found = list_words(["this", "none"].into_iter());
-    for host in BuildHost::ALL {
-        found.push(describe(&host.to_string(), None));
-    }
+    let mut found = list_words(["this", "none"]);
+    found.extend(list_words(BuildHost::ALL));
     found
 }
 
@@ -321,11 +320,7 @@ fn add_setting(row: &Value, found: &mut Vec<CompletionCandidate>) {
     let Some(name) = row["name"].as_str() else {
         return;
     };
-    let setting = &row[if row["selector"].is_null() {
-        "variable"
-    } else {
-        "selector"
-    }];
+    let setting = row.get("selector").unwrap_or(&row["variable"]);
     // A secret does not belong on a command line.
     if setting["sensitive"].as_bool() == Some(true) {
         return;
@@ -356,7 +351,7 @@ fn add_setting(row: &Value, found: &mut Vec<CompletionCandidate>) {
 
 fn list_image_names(line: &Line) -> Option<Vec<CompletionCandidate>> {
     let definitions = line.definitions()?;
-    let names = definitions.images().iter().map(|image| image.name.as_str());
+    let names = definitions.images().iter().map(|image| &image.name);
     Some(list_words(names))
 }
 
@@ -406,5 +401,5 @@ fn list_explained(line: &Line) -> Option<Vec<CompletionCandidate>> {
 
 fn list_schema_names(line: &Line) -> Option<Vec<CompletionCandidate>> {
     let schemas = list_schemas(&line.trees()?).ok()?;
-    Some(list_words(schemas.iter().map(|(name, _)| *name)))
+    Some(list_words(schemas.iter().map(|(name, _)| name)))
 }
