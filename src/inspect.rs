@@ -17,7 +17,7 @@ use serde::Serialize;
 
 use crate::acquire::{SIDECAR, open_fetcher};
 use crate::base::code::Code;
-use crate::base::text::convert_to_utf8;
+use crate::base::text::{convert_to_utf8, is_hex};
 use crate::base::url::{HttpUrl, strip_secrets};
 use crate::base::value::PinAlgorithm;
 use crate::bundle::OpenedBundle;
@@ -483,7 +483,7 @@ fn proven(detail: &str) -> Proven {
 }
 
 fn compare_digest(algorithm: &str, wanted: &str, actual: &str) -> Result<Proven, ProofError> {
-    let hex = wanted.len() == actual.len() && wanted.bytes().all(|byte| byte.is_ascii_hexdigit());
+    let hex = wanted.len() == actual.len() && is_hex(wanted);
     if !hex {
         let message = format!(
             "`{wanted}` is not a {algorithm} of {} hexadecimal digits",

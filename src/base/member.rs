@@ -4,6 +4,7 @@
 //! <https://learn.microsoft.com/windows/win32/fileio/naming-a-file> has the rules.
 
 use crate::base::code::Code;
+use crate::base::text::is_digits;
 
 crate::text_value!(
     /// The name of a member that is taken out of an archive: of a zip exactly as its directory has it, of a tar without
@@ -125,7 +126,7 @@ fn is_short_form(part: &str) -> bool {
     let Some((_, number)) = base.rsplit_once('~') else {
         return false;
     };
-    let is_number = !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit());
+    let is_number = !number.is_empty() && is_digits(number);
     is_number && base.len() <= 8 && extension.len() <= 3
 }
 

@@ -8,6 +8,7 @@ use der::asn1::{AnyRef, ObjectIdentifier};
 use x509_cert::spki::SubjectPublicKeyInfoRef;
 
 use super::digest::sha256_hex;
+use super::text::is_hex;
 
 /// The curve P-256, of cosign's keys (RFC 5480, section 2.1.1.1).
 pub(crate) const P256: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.2.840.10045.3.1.7");
@@ -169,7 +170,7 @@ pub fn parse_fingerprint(text: &str) -> Result<String, String> {
         .collect::<String>()
         .to_lowercase();
     let digits = digits.strip_prefix("0x").unwrap_or(&digits).to_owned();
-    if digits.len() == 40 && digits.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+    if digits.len() == 40 && is_hex(&digits) {
         return Ok(digits);
     }
     Err(format!(

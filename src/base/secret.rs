@@ -14,6 +14,7 @@ use std::sync::{PoisonError, RwLock};
 
 use zeroize::Zeroizing;
 
+use super::text::is_digits;
 use super::url::{decode_path, find_password};
 
 pub use forms::SHORTEST;
@@ -182,7 +183,7 @@ fn is_ordinary_word(value: &str) -> bool {
     let lower = value
         .chars()
         .all(|c| c.is_ascii_lowercase() || matches!(c, '-' | '_' | '.'));
-    value.len() < 8 || lower || value.chars().all(|c| c.is_ascii_digit())
+    value.len() < 8 || lower || is_digits(value)
 }
 
 #[cfg(test)]

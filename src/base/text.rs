@@ -51,6 +51,16 @@ pub(crate) fn is_lowercase_or(text: &str, others: &str) -> bool {
     is_alphanumeric_or(text, others) && !text.bytes().any(|byte| byte.is_ascii_uppercase())
 }
 
+/// Whether a text has only decimal digits.
+pub(crate) fn is_digits(text: &str) -> bool {
+    text.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+/// Whether a text has only hexadecimal digits, of either case.
+pub(crate) fn is_hex(text: &str) -> bool {
+    text.bytes().all(|byte| byte.is_ascii_hexdigit())
+}
+
 /// The text for a terminal: control characters but line ends and tabs as `\u{1b}`.
 pub fn escape_controls(text: &str) -> Cow<'_, str> {
     escape_with(text, is_kept, format_escape)

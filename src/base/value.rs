@@ -15,7 +15,7 @@ use serde::de::Visitor;
 use super::duration::read_duration;
 use super::no_proxy::ProxyException;
 use super::secret::{is_secret_name, mask_passwords};
-use super::text::{is_alphanumeric_or, is_lowercase_or};
+use super::text::{is_alphanumeric_or, is_digits, is_lowercase_or};
 use super::url::hide_login;
 
 pub use digest::*;
@@ -431,10 +431,6 @@ fn is_label(label: &str) -> bool {
         && is_lowercase_or(label, "-")
         && !label.starts_with('-')
         && !label.ends_with('-')
-}
-
-pub(crate) fn is_digits(text: &str) -> bool {
-    text.bytes().all(|byte| byte.is_ascii_digit())
 }
 
 fn is_id(text: &str) -> bool {

@@ -6,7 +6,7 @@ use crate::base::choice::{HostAccess, Runtime};
 use crate::base::code::Code;
 use crate::base::json::parse_foreign;
 use crate::base::names::format_suggestion;
-use crate::base::text::is_alphanumeric_or;
+use crate::base::text::{is_alphanumeric_or, is_hex};
 use crate::base::version::Version;
 use crate::catalog::Catalog;
 use crate::diagnostic::{CodedError, Finding, Result};
@@ -280,7 +280,7 @@ fn is_fixed(reference: &str) -> bool {
     let (name, digest) = reference.split_once("@sha256:").unwrap_or((reference, ""));
     let last = name.rsplit('/').next().unwrap_or(name);
     let tag = last.split_once(':').map_or("latest", |(_, tag)| tag);
-    let is_pinned = digest.len() == 64 && digest.bytes().all(|b| b.is_ascii_hexdigit());
+    let is_pinned = digest.len() == 64 && is_hex(digest);
     let has_release = digest.is_empty() && !tag.is_empty() && tag != "latest";
     is_alphanumeric_or(reference, "._-/:@") && !name.is_empty() && (is_pinned || has_release)
 }

@@ -7,7 +7,7 @@ use super::kubeconfig::{Credentials, check_kubeconfig};
 use super::{Form, JoinInput, Secrets, capi, span};
 use crate::base::code::Code;
 use crate::base::duration::read_duration;
-use crate::base::text::is_alphanumeric_or;
+use crate::base::text::{is_alphanumeric_or, is_digits};
 use crate::base::value::{is_digest, is_subdomain};
 use crate::diagnostic::Finding;
 
@@ -378,7 +378,7 @@ pub(super) fn list_warnings(node: &Node) -> Vec<String> {
              `%COMPUTERNAME%` is `{cut}`, which other machines may have, too"
         ));
     }
-    if machine.bytes().all(|b| b.is_ascii_digit()) {
+    if is_digits(machine) {
         warnings.push(format!(
             "Windows does not accept machine names of digits only, such as `{machine}`"
         ));

@@ -5,7 +5,8 @@ use std::str::FromStr;
 
 use schemars::JsonSchema;
 
-use crate::base::value::{is_digits, serde_as_text};
+use crate::base::text::is_digits;
+use crate::base::value::serde_as_text;
 use crate::base::version::Version;
 use crate::diagnostic::classify;
 

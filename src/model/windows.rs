@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::base::text::is_digits;
 use crate::base::version::VersionRange;
 use crate::windows::resource::RegistryData;
 use crate::windows::value::KbId;
@@ -138,7 +139,7 @@ impl WindowsRelease {
     /// A setting's name with the update that reads it: `KB5025230-HnsAclUpdateChange`; `fix` stands before a value
     /// that has a number for a name.
     pub fn name_setting(&self, setting: &RegistrySetting) -> String {
-        let is_number = setting.name.bytes().all(|byte| byte.is_ascii_digit());
+        let is_number = is_digits(&setting.name);
         let kind = is_number.then_some("fix");
         let parts = self
             .find_update(setting)

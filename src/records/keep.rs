@@ -12,6 +12,7 @@ use crate::bake::{BakeOutput, BakeTrace, CHECK_REPORT};
 use crate::base::digest::sha256_hex;
 use crate::base::json::format_json;
 use crate::base::program::ProgramVersion;
+use crate::base::text::is_hex;
 use crate::catalog::Trees;
 use crate::diagnostic::{Error, ErrorReport, Result};
 use crate::guest::{GUEST_PLAN_FILE, parse_guest_plan};
@@ -262,7 +263,7 @@ fn describe_base_image(
     }
     for value in lock.base_image.values().filter_map(Value::as_str) {
         let hex = value.strip_prefix("sha256:").unwrap_or(value);
-        if hex.len() == 64 && hex.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+        if hex.len() == 64 && is_hex(hex) {
             digests.push(format!("sha256:{}", hex.to_ascii_lowercase()));
         }
     }

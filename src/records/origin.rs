@@ -1,6 +1,7 @@
 //! Where a build runs: the page of the pipeline's run.
 
 use crate::bake::Environment;
+use crate::base::text::is_digits;
 use crate::base::url::{HttpUrl, strip_secrets};
 
 /// The page of the run in the pipeline's own system: GitHub, GitLab, DevOps, Jenkins, or
@@ -16,7 +17,7 @@ pub fn find_run_url(environment: &Environment) -> Option<String> {
     plain.parse::<HttpUrl>().ok()?;
     let plain = strip_secrets(plain);
     Some(match query.strip_prefix("buildId=") {
-        Some(id) if id.bytes().all(|byte| byte.is_ascii_digit()) => format!("{plain}?{query}"),
+        Some(id) if is_digits(id) => format!("{plain}?{query}"),
         _ => plain,
     })
 }

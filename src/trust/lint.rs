@@ -2,6 +2,7 @@
 
 use crate::base::code::Code;
 use crate::base::names::format_suggestion;
+use crate::base::text::{is_digits, is_hex};
 use crate::base::value::{Sha256, Sha512};
 use crate::catalog::Catalog;
 use crate::diagnostic::Finding;
@@ -210,11 +211,9 @@ fn names_update(pattern: &str) -> bool {
     let Some(start) = pattern.strip_suffix('*') else {
         return pattern.parse::<KbId>().is_ok();
     };
-    start.strip_prefix("KB").is_some_and(|digits| {
-        digits.len() <= 7
-            && !digits.starts_with('0')
-            && digits.bytes().all(|byte| byte.is_ascii_digit())
-    })
+    start
+        .strip_prefix("KB")
+        .is_some_and(|digits| digits.len() <= 7 && !digits.starts_with('0') && is_digits(digits))
 }
 
 /// Digests, fingerprints and grants that can never fit anything.
@@ -223,9 +222,7 @@ fn find_malformed_trust(policy: &Policy) -> Vec<Finding> {
         .trusted_keys
         .iter()
         .map(|own| &own.key)
-        .filter(|key| {
-            ![40, 64].contains(&key.len()) || !key.bytes().all(|byte| byte.is_ascii_hexdigit())
-        });
+        .filter(|key| ![40, 64].contains(&key.len()) || !is_hex(key));
     let keys = keys.map(|key| {
         let remedy =
             "write the 64 hexadecimal digits of a SHA-256, or the 40 of an OpenPGP fingerprint";

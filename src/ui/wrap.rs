@@ -3,6 +3,7 @@
 use std::io;
 
 use super::find_width;
+use crate::base::text::is_digits;
 
 /// A text in Markdown as stdout shows it: on a terminal its prose breaks at blanks.
 pub fn wrap_for_stdout(text: &str) -> String {
@@ -49,7 +50,7 @@ fn find_item_column(line: &str) -> usize {
 
 fn is_item_mark(mark: &str) -> bool {
     let number = mark.strip_suffix('.').unwrap_or_default();
-    let is_number = !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit());
+    let is_number = !number.is_empty() && is_digits(number);
     mark == "*" || mark == "-" || is_number
 }
 

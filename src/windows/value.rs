@@ -4,7 +4,7 @@ use std::net::IpAddr;
 
 use ipnet::IpNet;
 
-use crate::base::value::is_digits;
+use crate::base::text::{is_digits, is_hex};
 use crate::text_value;
 use crate::windows::paths::find_fault;
 
@@ -78,7 +78,7 @@ text_value!(
 text_value!(
     /// Bytes, as two hexadecimal digits each.
     HexBytes,
-    |text| text.len() % 2 == 0 && text.bytes().all(|byte| byte.is_ascii_hexdigit()),
+    |text| text.len() % 2 == 0 && is_hex(text),
     "hexadecimal: expected two digits for each byte, such as `00ff`"
 );
 
@@ -108,9 +108,7 @@ fn is_guid(text: &str) -> bool {
     let inner = text.strip_prefix('{').and_then(|it| it.strip_suffix('}'));
     let parts: Vec<&str> = inner.unwrap_or_default().split('-').collect();
     parts.iter().map(|part| part.len()).eq([8, 4, 4, 4, 12])
-        && parts
-            .iter()
-            .all(|part| part.bytes().all(|byte| byte.is_ascii_hexdigit()))
+        && parts.iter().all(|part| is_hex(part))
 }
 
 /// Sysprep gives a clone another machine identifier, and so its accounts and groups other numbers.

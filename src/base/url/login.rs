@@ -3,6 +3,8 @@
 
 use std::ops::Range;
 
+use crate::base::text::{is_digits, is_hex};
+
 /// Longest address that is read part by part.
 const LONGEST: usize = 4096;
 
@@ -118,8 +120,7 @@ fn is_literal_address(authority: &str) -> bool {
     inner.is_some_and(|(address, port)| {
         let mut inside = address.chars();
         let port = port.strip_prefix(':').unwrap_or(port);
-        inside.all(|c| c.is_ascii_hexdigit() || matches!(c, ':' | '.'))
-            && port.bytes().all(|byte| byte.is_ascii_digit())
+        inside.all(|c| c.is_ascii_hexdigit() || matches!(c, ':' | '.')) && is_digits(port)
     })
 }
 
@@ -142,7 +143,7 @@ fn is_digest(text: &str) -> bool {
             text.strip_prefix("sha512:")
                 .filter(|digits| digits.len() == 128)
         });
-    digits.is_some_and(|digits| digits.bytes().all(|digit| digit.is_ascii_hexdigit()))
+    digits.is_some_and(is_hex)
 }
 
 /// The password of an address; all of the login if it has no user. None for a user alone in front of an address

@@ -14,6 +14,7 @@ use super::lock::{LOCKING, lacks_locks, lock_file};
 use super::{FileError, file_error};
 use crate::base::digest::encode_hex;
 use crate::base::stream::copy_pieces;
+use crate::base::text::is_hex;
 use crate::io::interrupt::Cleanup;
 use crate::io::random::create_random;
 
@@ -266,7 +267,7 @@ fn find_run(name: &str) -> Option<&str> {
     let run = name.strip_suffix(LOCK).unwrap_or(name);
     let (process, random) = run.strip_prefix("run")?.split_once('-')?;
     let is_number = process.parse::<u32>().is_ok();
-    let is_random = random.len() == 2 * RANDOM && random.bytes().all(|it| it.is_ascii_hexdigit());
+    let is_random = random.len() == 2 * RANDOM && is_hex(random);
     (is_number && is_random).then_some(run)
 }
 

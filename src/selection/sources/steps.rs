@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::Value;
 
 use crate::base::json::parse_foreign;
+use crate::base::text::is_digits;
 use crate::diagnostic::{Error, Result};
 use crate::embedded::Tree;
 use crate::guest::OWN_FILE_FORMS;
@@ -99,7 +100,7 @@ fn place_step_file(path: &str) -> Option<String> {
         return Some(path.to_owned());
     }
     let (number, id) = path.strip_suffix(".json")?.split_once('-')?;
-    let good = number.len() == 3 && number.bytes().all(|b| b.is_ascii_digit()) && !id.contains('/');
+    let good = number.len() == 3 && is_digits(number) && !id.contains('/');
     good.then(|| format!("steps/{path}"))
 }
 

@@ -12,7 +12,7 @@ use super::digest::Algorithm;
 use super::fault::Fault;
 use super::tlv::{self, Element, Malformed};
 use crate::base::code::Code;
-use crate::base::value::is_digits;
+use crate::base::text::is_digits;
 use crate::verify::chain::{self, Purpose, Question, X509Certificate, format_time, oid};
 
 /// A time that a timestamp proves, or only claims.

@@ -2,6 +2,7 @@
 
 use super::image::ProgramImage;
 use super::{keep_versions, read_at};
+use crate::base::text::is_digits;
 use crate::verify::authenticode::ReadSeek;
 
 const MAGIC: &[u8] = b"\xff Go buildinf:";
@@ -77,7 +78,7 @@ fn name_program(path: &str) -> Option<String> {
 
 fn is_major_version(part: &str) -> bool {
     let digits = part.strip_prefix('v').unwrap_or_default();
-    !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit())
+    !digits.is_empty() && is_digits(digits)
 }
 
 #[cfg(test)]
