@@ -15,7 +15,7 @@ use crate::diagnostic::{Finding, Severity};
 use crate::model::kubernetes::FlagTable;
 use crate::model::rules::Contents;
 
-use super::{Catalog, FLAGS};
+use super::{Catalog, CatalogError, FLAGS};
 
 pub use sources::{lint_sources, names_notes};
 pub use targets::lint_targets;
@@ -29,6 +29,12 @@ impl Report<'_> {
     fn add_error(&mut self, rule: Code, path: &str, message: String) {
         self.findings
             .push(Finding::new(rule, message, "").with_subject(self.catalog.file_label(path)));
+    }
+
+    /// The value of a file, or a finding that it cannot be read.
+    fn accept_file<T>(&mut self, path: &str, read: Result<T, CatalogError>) -> Option<T> {
+        read.map_err(|error| self.add_error(Code::UNREADABLE, path, error.to_string()))
+            .ok()
     }
 
     fn add_warning(&mut self, rule: Code, path: &str, message: String) {
@@ -48,12 +54,9 @@ pub fn lint_catalog(catalog: &Catalog) -> Vec<Finding> {
         findings: Vec::new(),
     };
     for name in catalog.component_names() {
-        match catalog.load_component(&name) {
-            Ok(component) => components::lint_component(&mut report, &name, &component),
-            Err(error) => {
-                let path = format!("components/{name}.json");
-                report.add_error(Code::UNREADABLE, &path, error.to_string());
-            }
+        let path = format!("components/{name}.json");
+        if let Some(component) = report.accept_file(&path, catalog.load_component(&name)) {
+            components::lint_component(&mut report, &name, &component);
         }
     }
     for name in catalog.pinned_names() {
@@ -66,28 +69,21 @@ pub fn lint_catalog(catalog: &Catalog) -> Vec<Finding> {
     }
     lines::lint_lines(&mut report);
     programs::lint_programs(&mut report);
-    match catalog.load_contents() {
-        Ok(contents) => lint_contents(&mut report, &contents),
-        Err(error) => report.add_error(Code::UNREADABLE, "contents.json", error.to_string()),
+    if let Some(contents) = report.accept_file("contents.json", catalog.load_contents()) {
+        lint_contents(&mut report, &contents);
     }
     lint_networks(&mut report);
     flaws::lint_flaws(&mut report);
-    if let Err(error) = catalog.load_features() {
-        report.add_error(Code::UNREADABLE, "features.json", error.to_string());
-    }
-    match catalog.load_rules() {
-        Ok(rules) => {
-            for rule in rules.refusals.iter().chain(&rules.warnings) {
-                for component in rule.components.keys() {
-                    check_reference(&mut report, "rules.json", &rule.id, component);
-                }
+    report.accept_file("features.json", catalog.load_features());
+    if let Some(rules) = report.accept_file("rules.json", catalog.load_rules()) {
+        for rule in rules.refusals.iter().chain(&rules.warnings) {
+            for component in rule.components.keys() {
+                check_reference(&mut report, "rules.json", &rule.id, component);
             }
         }
-        Err(error) => report.add_error(Code::UNREADABLE, "rules.json", error.to_string()),
     }
-    match catalog.load_flags() {
-        Ok(flags) => lint_flags(&mut report, &flags),
-        Err(error) => report.add_error(Code::UNREADABLE, FLAGS, error.to_string()),
+    if let Some(flags) = report.accept_file(FLAGS, catalog.load_flags()) {
+        lint_flags(&mut report, &flags);
     }
     let mut findings = report.findings;
     findings.extend(lint_sources(catalog.tree()));
@@ -103,12 +99,8 @@ fn lint_networks(report: &mut Report<'_>) {
         .unwrap_or_default();
     for name in catalog.network_names() {
         let path = format!("networks/{name}.json");
-        let network = match catalog.network(&name) {
-            Ok(network) => network,
-            Err(error) => {
-                report.add_error(Code::UNREADABLE, &path, error.to_string());
-                continue;
-            }
+        let Some(network) = report.accept_file(&path, catalog.network(&name)) else {
+            continue;
         };
         for component in &network.components {
             let stands_alone = catalog

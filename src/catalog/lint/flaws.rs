@@ -9,9 +9,8 @@ use super::{Report, check_reference};
 const PATH: &str = "vulnerabilities.json";
 
 pub(super) fn lint_flaws(report: &mut Report<'_>) {
-    let flaws = match report.catalog.load_vulnerabilities() {
-        Ok(flaws) => flaws,
-        Err(error) => return report.add_error(Code::UNREADABLE, PATH, error.to_string()),
+    let Some(flaws) = report.accept_file(PATH, report.catalog.load_vulnerabilities()) else {
+        return;
     };
     for flaw in &flaws.vulnerabilities {
         let components = flaw

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::base::code::Code;
-use crate::catalog::{Catalog, CatalogError, SUPPORT};
+use crate::catalog::{Catalog, SUPPORT};
 use crate::model::kubernetes::{ApiVersion, LineFile, Support};
 use crate::model::line::{LineRange, Minor};
 use crate::model::windows::WindowsRelease;
@@ -16,14 +16,12 @@ pub(super) fn lint_lines(report: &mut Report<'_>) {
     let minors = catalog.kubernetes_minors();
     for minor in &minors {
         let path = format!("kubernetes/lines/{minor}.json");
-        match catalog.load_line_file(*minor) {
-            Ok(line) => lint_line(report, &path, &line),
-            Err(error) => report.add_error(Code::UNREADABLE, &path, error.to_string()),
+        if let Some(line) = report.accept_file(&path, catalog.load_line_file(*minor)) {
+            lint_line(report, &path, &line);
         }
     }
-    match catalog.load_support() {
-        Ok(support) => lint_support(report, &support),
-        Err(error) => report.add_error(Code::UNREADABLE, SUPPORT, error.to_string()),
+    if let Some(support) = report.accept_file(SUPPORT, catalog.load_support()) {
+        lint_support(report, &support);
     }
     if let Some(releases) = read_windows(report) {
         for minor in &minors {
@@ -175,15 +173,12 @@ fn read_windows(report: &mut Report<'_>) -> Option<Vec<Arc<WindowsRelease>>> {
     let mut complete = true;
     for name in catalog.windows_names() {
         let path = format!("windows/{name}.json");
-        match catalog.load_windows_release(&name) {
-            Ok(release) => {
+        match report.accept_file(&path, catalog.load_windows_release(&name)) {
+            Some(release) => {
                 lint_windows(report, &path, &release);
                 releases.push(release);
             }
-            Err(error) => {
-                complete = false;
-                report.add_error(Code::UNREADABLE, &path, CatalogError::to_string(&error));
-            }
+            None => complete = false,
         }
     }
     complete.then_some(releases)

@@ -10,9 +10,8 @@ use crate::model::line::Minor;
 use super::Report;
 
 pub(super) fn lint_programs(report: &mut Report<'_>) {
-    match report.catalog.load_programs() {
-        Ok(table) => lint_table(report, &table),
-        Err(error) => report.add_error(Code::UNREADABLE, PROGRAMS, error.to_string()),
+    if let Some(table) = report.accept_file(PROGRAMS, report.catalog.load_programs()) {
+        lint_table(report, &table);
     }
 }
 
