@@ -36,8 +36,7 @@ use crate::model::kubernetes::{FlagTable, ProgramTable};
 use crate::model::plan::{ArtifactRole, Plan};
 use crate::model::stage::{AccountRefusal, LifeStages, Stage};
 use crate::model::step::{Step, StepResource};
-use crate::windows::resource::Phase;
-use crate::windows::resource::{Desired, File, Resource, ResourceKind, Scope};
+use crate::windows::resource::{Desired, File, Phase, Resource, ResourceKind, Scope};
 use serde::Deserialize as _;
 
 pub use constants::{Constants, FailingUpdate};

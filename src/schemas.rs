@@ -6,13 +6,12 @@ use schemars::{Schema, schema_for};
 use serde_json::Value;
 
 use crate::catalog::Trees;
-use crate::diagnostic::Result;
+use crate::diagnostic::{Finding, Result};
 
 use crate::bake::{CheckReport, Timeline};
 use crate::base::output_list::OutputList;
 use crate::bundle::{BundleIndex, BundleOutput};
 use crate::cluster::PlannedCheck;
-use crate::diagnostic::Finding;
 use crate::join::JoinInput;
 use crate::lock::Lock;
 use crate::machine::{ArgumentNeed, FeatureNeed, LaterFile, Machine, PortUse};

@@ -17,8 +17,7 @@ use serde_json::Value;
 
 use crate::base::digest::sha256_hex;
 use crate::base::json::{is_one_json, parse_json};
-use crate::catalog::load_target;
-use crate::catalog::{Catalog, Trees};
+use crate::catalog::{Catalog, Trees, load_target};
 use crate::diagnostic::{Error, Result};
 use crate::embedded::Tree;
 use crate::model::definition::ImageDefinition;

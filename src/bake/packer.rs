@@ -5,9 +5,8 @@ use std::path::PathBuf;
 
 use crate::base::choice::OnError;
 use crate::base::secret::Masker;
-use crate::io::clock;
 use crate::io::exec::{self, Inherited, OnInterrupt, Outcome, Run};
-use crate::io::fs;
+use crate::io::{clock, fs};
 use crate::ui::Printer;
 
 use super::{BakeError, Environment, Leftovers, Timeline, condense_line};

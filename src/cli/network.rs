@@ -7,8 +7,7 @@ use std::str::FromStr;
 use clap::{Args, Subcommand};
 
 use crate::base::url::ProxyUrl;
-use crate::base::value::ValueError;
-use crate::base::value::{Sha256, Sha512};
+use crate::base::value::{Sha256, Sha512, ValueError};
 use crate::base::version::Version;
 use crate::model::component::Confidence;
 use crate::model::policy::HeaderGrant;

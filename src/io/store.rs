@@ -38,8 +38,7 @@ use crate::base::digest::sha256_hex;
 use crate::base::json;
 use crate::base::json::parse_foreign;
 use crate::base::url::strip_secrets;
-use crate::base::value::FileDigest;
-use crate::base::value::is_digest;
+use crate::base::value::{FileDigest, is_digest};
 use crate::diagnostic::Classify;
 
 pub use part::{PartWriter, PartialFile};

@@ -4,9 +4,8 @@
 //! the parents of its files.
 
 use crate::windows::paths;
-use crate::windows::resource::Phase;
 use crate::windows::resource::{
-    Directory, DirectoryState, Effect, Ensure, EnsureUser, Identity, LocalUser, Resource,
+    Directory, DirectoryState, Effect, Ensure, EnsureUser, Identity, LocalUser, Phase, Resource,
     ResourceKind, Scope, WinrmListener,
 };
 

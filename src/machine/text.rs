@@ -6,19 +6,17 @@ mod format;
 
 use std::fmt::Display;
 
-use crate::windows::command_line;
-use crate::windows::paths;
 use crate::windows::resource::{
     Assertion, ContainerImage, DefenderExclusion, Directory, DirectoryState, EnsureUser,
     EnvironmentVariable, FirewallRule, LocalUser, Msi, PathEntry, PinnedUrl, PortRange,
     RegistryValue, ResourceKind, Section, Service, ServiceSettings, Symlink, Sysprep, UNPINNED,
     WindowsFeature,
 };
+use crate::windows::{command_line, paths, sddl};
 use serde_json::Value;
 
 use super::inbox;
 use super::state::{Machine, PlacedResource, ResourceOrigin};
-use crate::windows::sddl;
 
 use format::{
     format_assertion, format_data, format_failure_action, format_port, format_rule, format_service,

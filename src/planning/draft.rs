@@ -3,8 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::base::names::format_suggestion;
-use crate::catalog::Trees;
-use crate::catalog::load_target;
+use crate::catalog::{Trees, load_target};
 use crate::diagnostic::{Error, Result};
 use crate::io::ask;
 use crate::model::definition::{ImageDefinition, Note};

@@ -4,8 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use crate::catalog::Trees;
-use crate::catalog::load_target;
+use crate::catalog::{Trees, load_target};
 use crate::diagnostic::Result;
 use crate::lock::{Lock, LockError};
 use crate::model::definition::ImageDefinition;

@@ -3,13 +3,13 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use crate::acquire::ProofScope;
+use crate::acquire::{Acquirer, NetworkOptions, ProofScope, open_fetcher};
 use crate::base::json;
 use crate::base::text::is_web_page;
 use crate::base::url::{HttpUrl, strip_secrets};
 use crate::base::value::{FileDigest, PinAlgorithm, Sha256, Sha512};
 use crate::base::version::Version;
-use crate::catalog::{Catalog, CatalogError, lint_catalog};
+use crate::catalog::{Catalog, CatalogError, Trees, lint_catalog};
 use crate::diagnostic::{Error, Result};
 use crate::embedded::Tree;
 use crate::fetch::{MAX_SIZE, Request};
@@ -23,11 +23,7 @@ use crate::model::policy::Policy;
 use crate::resolve::{plan_artifact, refuse_image};
 use crate::ui::{Downloads, Printer};
 
-use crate::acquire::Acquirer;
-use crate::acquire::{NetworkOptions, open_fetcher};
-use crate::catalog::Trees;
-use crate::selection::read_mirrors;
-use crate::selection::read_trees;
+use crate::selection::{read_mirrors, read_trees};
 
 use super::plannable;
 

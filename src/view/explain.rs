@@ -12,15 +12,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::Serialize;
 
 use crate::base::names::find_closest_name;
-use crate::catalog::CatalogError;
-use crate::catalog::load_targets;
+use crate::catalog::{CatalogError, Trees, load_targets};
 use crate::diagnostic::{Error, Result};
 use crate::guest::read_steps;
 use crate::model::plan::{Plan, PlannedArtifact};
 use crate::model::target::Target;
 use crate::model::variable::Variable;
 
-use crate::catalog::Trees;
 use crate::planning::{predict_machine, resolve_node_plan};
 use crate::render::read_packer_base;
 use crate::selection::{DefinedImage, Flags};

@@ -10,14 +10,12 @@ use serde_json::Value;
 
 use crate::base::code::TABLES;
 use crate::base::text::format_path;
-use crate::catalog::load_targets;
+use crate::catalog::{Trees, load_targets};
 use crate::diagnostic::{InternalError, Result};
 use crate::guest::read_steps;
 use crate::model::component::{Component, Pin};
 use crate::selection::{DefinedImage, Definitions};
 use crate::workspace::workspace_path;
-
-use crate::catalog::Trees;
 
 use rows::TargetInput;
 pub use rows::{

@@ -7,8 +7,7 @@ use std::path::Path;
 use serde_json::Value;
 
 use crate::base::json;
-use crate::catalog::Trees;
-use crate::catalog::load_target;
+use crate::catalog::{Trees, load_target};
 use crate::diagnostic::Result;
 use crate::io::fs;
 use crate::lock::Lock;

@@ -1,8 +1,7 @@
 //! The end of the plan: Sysprep seals the machine, and the build keeps its connection until then.
 
 use crate::base::code::Code;
-use crate::windows::resource::Phase;
-use crate::windows::resource::{Ensure, EnsureUser, ResourceKind, WinrmTransport};
+use crate::windows::resource::{Ensure, EnsureUser, Phase, ResourceKind, WinrmTransport};
 
 use super::{Context, Problems, TargetSubject};
 

@@ -4,13 +4,12 @@
 use std::collections::BTreeSet;
 
 use crate::base::code::Code;
-use crate::windows::paths;
 use crate::windows::resource::{PathEntry, ResourceKind};
+use crate::windows::{paths, sddl};
 
 use super::super::inbox;
 use super::{Context, Problems};
 use crate::windows::inbox::Children;
-use crate::windows::sddl;
 
 const EXECUTABLE: [&str; 7] = [".bat", ".cmd", ".dll", ".exe", ".ps1", ".psm1", ".sys"];
 const REMEDY: &str = "give that directory a protected `sddl` that lets users read at most";
