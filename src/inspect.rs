@@ -257,35 +257,26 @@ impl Job<'_> {
     }
 
     fn check_proofs(&self) -> Result<Vec<Evidence>> {
-        let mut found = compare_digests(self.request, &self.name(), self.digests);
-        if let Some(place) = &self.request.checksums {
-            let outcome = self.check_checksums(&self.request.read_proof(place)?);
-            found.push(record_evidence(
-                ProofKind::ChecksumFile,
-                &self.name(),
-                Some(&strip_secrets(place)),
-                outcome,
-            ));
+        let request = self.request;
+        let mut outcomes = Vec::new();
+        if let Some(place) = &request.checksums {
+            let outcome = self.check_checksums(&request.read_proof(place)?);
+            outcomes.push((place, (ProofKind::ChecksumFile, outcome)));
         }
-        if let Some(place) = &self.request.signature {
-            let (kind, outcome) = self.check_signature(&self.request.read_proof(place)?)?;
-            found.push(record_evidence(
-                kind,
-                &self.name(),
-                Some(&strip_secrets(place)),
-                outcome,
-            ));
+        if let Some(place) = &request.signature {
+            outcomes.push((place, self.check_signature(&request.read_proof(place)?)?));
         }
-        if let Some(place) = &self.request.bundle {
-            let (kind, outcome) = self.check_bundle(&self.request.read_proof(place)?)?;
-            found.push(record_evidence(
-                kind,
-                &self.name(),
-                Some(&strip_secrets(place)),
-                outcome,
-            ));
+        if let Some(place) = &request.bundle {
+            outcomes.push((place, self.check_bundle(&request.read_proof(place)?)?));
         }
-        if let Some(demand) = &self.request.authenticode {
+
+        let name = self.name();
+        let mut found = compare_digests(request, &name, self.digests);
+        for (place, (kind, outcome)) in outcomes {
+            let source = strip_secrets(place);
+            found.push(record_evidence(kind, &name, Some(&source), outcome));
+        }
+        if let Some(demand) = &request.authenticode {
             found.extend(self.authenticode(demand)?);
         }
         Ok(found)
