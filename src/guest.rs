@@ -26,6 +26,7 @@ use serde_json::{Map, Value};
 
 use crate::base::code::Code;
 use crate::base::digest::sha256_hex;
+use crate::base::text::last_segment;
 use crate::base::toml::Contradiction;
 use crate::base::value::StepId;
 use crate::diagnostic::{CodedError, Error, Result};
@@ -193,11 +194,7 @@ fn list_step_paths(provisioners: &Tree) -> Vec<String> {
 fn read_step(provisioners: &Tree, path: &str) -> Result<Step> {
     let step: Option<Step> = provisioners.read_json(path)?;
     let step = step.ok_or_else(|| missing_error(path))?;
-    let name = path
-        .rsplit('/')
-        .next()
-        .unwrap_or(path)
-        .trim_end_matches(".json");
+    let name = last_segment(path).trim_end_matches(".json");
     let expected = name.split_once('-').map_or(name, |(_, id)| id);
     if *step.id == *expected {
         return Ok(step);

@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use crate::base::text::last_segment;
 use crate::model::component::ComponentIdentity;
 use crate::model::plan::PlannedArtifact;
 
@@ -80,7 +81,7 @@ pub fn format_image(image: &str) -> String {
         Some(at) => (&reference[..at], &reference[at + 1..]),
         None => (reference, ""),
     };
-    let name = repository.rsplit('/').next().unwrap_or(repository);
+    let name = last_segment(repository);
     let mut purl = format!("pkg:oci/{}", encode(&name.to_ascii_lowercase()));
     if !digest.is_empty() {
         let _ = write!(purl, "@{}", encode(digest));

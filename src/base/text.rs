@@ -40,6 +40,11 @@ pub fn format_path(path: &Path) -> String {
     path.display().to_string().replace(MAIN_SEPARATOR, "/")
 }
 
+/// The part after the last `/`: the name in a path.
+pub fn last_segment(path: &str) -> &str {
+    path.rsplit('/').next().unwrap_or(path)
+}
+
 /// Whether a text has only ASCII letters, digits and the bytes of `others`.
 pub(crate) fn is_alphanumeric_or(text: &str, others: &str) -> bool {
     text.bytes()

@@ -11,7 +11,7 @@ use schemars::JsonSchema;
 use url::Url;
 
 use super::member::is_reserved;
-use super::text::{find_control, is_alphanumeric_or, is_lowercase_or};
+use super::text::{find_control, is_alphanumeric_or, is_lowercase_or, last_segment};
 use super::value::serde_as_text;
 
 pub use login::{find_password, hide_login};
@@ -377,7 +377,7 @@ fn split_authority(url: &str) -> &str {
 /// The part after the last `/`, without query.
 pub fn file_name(url: &str) -> &str {
     let path = url.split(['?', '#']).next().unwrap_or(url);
-    path.rsplit('/').next().unwrap_or(path)
+    last_segment(path)
 }
 
 /// A path of a URL as a server reads it: without query, `%2B` as `+`. None where that is no text.

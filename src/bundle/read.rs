@@ -13,6 +13,7 @@ use crate::base::code::Code;
 use crate::base::digest::Digester;
 use crate::base::json;
 use crate::base::stream::copy_pieces;
+use crate::base::text::last_segment;
 use crate::base::value::{FileDigest, ImageReference, PinAlgorithm};
 use crate::catalog::Catalog;
 use crate::io::fs;
@@ -157,7 +158,7 @@ pub(super) fn read_objects(
         if !listed.remove(entry.name.as_str()) {
             return Err(changed_error(&entry.name));
         }
-        let digest = entry.name.rsplit('/').next().unwrap_or_default();
+        let digest = last_segment(&entry.name);
         match take(digest, content) {
             Ok(true) => Ok(()),
             Ok(false) => Err(changed_error(&entry.name)),

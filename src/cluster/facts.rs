@@ -6,7 +6,7 @@ use crate::base::choice::{HostAccess, Runtime};
 use crate::base::code::Code;
 use crate::base::json::parse_foreign;
 use crate::base::names::format_suggestion;
-use crate::base::text::{is_alphanumeric_or, is_hex};
+use crate::base::text::{is_alphanumeric_or, is_hex, last_segment};
 use crate::base::version::Version;
 use crate::catalog::Catalog;
 use crate::diagnostic::{CodedError, Finding, Result};
@@ -224,7 +224,7 @@ fn list_agents(input: &ClusterInput, agents: bool, agent: Option<&NetworkAgent>)
 fn read_scripts(catalog: &Catalog) -> Result<Value> {
     let mut scripts = Map::new();
     for path in catalog.files_in("cluster/scripts") {
-        let name = path.rsplit('/').next().unwrap_or(&path).to_owned();
+        let name = last_segment(&path).to_owned();
         scripts.insert(name, json!(catalog.read_text(&path)?));
     }
     Ok(scripts.into())
@@ -278,7 +278,7 @@ fn choose_images(
 
 fn is_fixed(reference: &str) -> bool {
     let (name, digest) = reference.split_once("@sha256:").unwrap_or((reference, ""));
-    let last = name.rsplit('/').next().unwrap_or(name);
+    let last = last_segment(name);
     let tag = last.split_once(':').map_or("latest", |(_, tag)| tag);
     let is_pinned = digest.len() == 64 && is_hex(digest);
     let has_release = digest.is_empty() && !tag.is_empty() && tag != "latest";

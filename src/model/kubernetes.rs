@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use super::gates::KnownGates;
 use super::kubernetes_release::KubernetesRelease;
 use super::line::{LineRange, Minor};
+use crate::base::text::last_segment;
 use crate::base::value::Sha256;
 use crate::base::version::{Version, VersionRange};
 
@@ -92,7 +93,7 @@ impl PauseImage {
 
 /// `pause:3.9` of `registry.k8s.io/pause:3.9`
 fn select_tag(image: &str) -> &str {
-    image.rsplit('/').next().unwrap_or(image)
+    last_segment(image)
 }
 
 /// The manifest of a pause image, which lists the image of each platform.

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use crate::base::code::Code;
+use crate::base::text::last_segment;
 use crate::base::url::HttpUrl;
 use crate::base::value::{FileDigest, Sha256};
 use crate::base::version::Version;
@@ -87,11 +88,7 @@ pub(super) fn check_evaluation(
 
 /// `…_SERVER_EVAL_x64FRE_en-us.iso`
 fn is_evaluation_url(text: &str) -> bool {
-    let file = text
-        .rsplit('/')
-        .next()
-        .unwrap_or_default()
-        .to_ascii_lowercase();
+    let file = last_segment(text).to_ascii_lowercase();
     text.contains("://") && file.split(['_', '-', '.']).any(|part| part == "eval")
 }
 
