@@ -42,9 +42,7 @@ pub use condense::condense_line;
 pub use results::{
     BakeOutput, BuiltArtifact, BuiltFile, CheckReport, CheckedResource, PackerManifest,
 };
-pub use timeline::{
-    PhaseKind, PhaseRecord, TIMELINE_SCHEMA, Timeline, TimelineEvent, TimelineKind,
-};
+pub use timeline::{PhaseKind, PhaseRecord, Timeline, TimelineEvent, TimelineKind};
 pub use used::ToolUsed;
 use used::describe_tools;
 

@@ -39,7 +39,7 @@ use crate::verify::ProofError;
 
 pub use gather::{CarriedExtras, gather_bundle};
 pub use kept::list_kept_objects;
-pub use mirror::{Mirrored, check_layout, extract_mirror};
+pub use mirror::{Mirrored, extract_mirror};
 pub(crate) use read::proof_error;
 pub use read::{OpenedBundle, extract_bundle, verify_bundle};
 pub use registry::{CarriedImage, FetchedImages, ImageSource};

@@ -21,7 +21,7 @@ use crate::base::value::ValueError;
 use crate::base::version::VersionError;
 
 pub use crate::base::code::ErrorClass;
-pub use report::{ERROR_SCHEMA, ErrorReport, Location};
+pub use report::{ErrorReport, Location};
 
 /// An error that knows its code. Implemented beside each error type.
 pub trait Classify: std::error::Error + Send + Sync + 'static {

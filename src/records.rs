@@ -40,14 +40,14 @@ use crate::selection::{
 use crate::ui::Printer;
 
 pub use attestation::{
-    ATTEST_SCHEMA, AttestOutput, AttestRequest, AttestedSubject, BuilderId, WrittenStatement,
-    attest_image, find_record,
+    AttestOutput, AttestRequest, AttestedSubject, BuilderId, WrittenStatement, attest_image,
+    find_record,
 };
 pub use bill::{BillSources, format_time, list_bill, parse_time, read_bill_sources};
 pub use git::{checkout_commit, read_git_state};
 pub use history::{
-    BuildHistory, BuildState, HISTORY_SCHEMA, HistoryEntry, HistoryPlace, RecordSource,
-    find_workspace, list_local_builds, read_history,
+    BuildHistory, BuildState, HistoryEntry, HistoryPlace, RecordSource, find_workspace,
+    list_local_builds, read_history,
 };
 pub use image::{BaseImageRecord, GitState, IMAGE_SCHEMA, ImageRecord};
 pub use keep::{BuildTrace, KeptBuild, keep_build};
@@ -55,7 +55,7 @@ pub use origin::find_run_url;
 pub use prune::{PrunedHistory, prune_history};
 pub use report::{REPORT_SCHEMA, ReportOutput, describe_fleet, describe_page};
 pub use retirement::{Retirement, RetirementFile, RetirementState, keep_retirement};
-pub use tool::{OperatorToolError, run_and_collect, scan_document};
+pub use tool::scan_document;
 
 const IMAGE: &str = "image.json";
 

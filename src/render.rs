@@ -29,7 +29,6 @@ use crate::model::target::{ImageTarget, PackerBase};
 use crate::model::variable::{DefaultFrom, Variable};
 use crate::windows::resource::{Phase, ResourceKind};
 
-pub use hcl::convert_template as hcl_template;
 pub use installer::archive_names;
 pub use record::{WORKSPACE_RECORD, WorkspaceRecord};
 

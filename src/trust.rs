@@ -14,7 +14,7 @@ mod subjects;
 mod transport;
 mod waived;
 
-pub use anchor::{Anchor, declares_own_proof, list_own_anchors, warn_own_anchors};
+pub use anchor::{declares_own_proof, warn_own_anchors};
 pub use code::check_own_tool;
 pub use confidence::{
     check_unproven, find_record, find_unfounded_confidence, find_unfounded_pins, is_unproven,
@@ -27,6 +27,6 @@ pub use gate::{
 pub use lint::{check_policy, find_idle_waiver};
 pub use own_texts::{FRAGMENTS, list_own_texts, warn_own_texts};
 pub use subject::{Subject, SubjectSource, complete_image};
-pub use subjects::{list_lock_subjects, list_subjects};
+pub use subjects::list_lock_subjects;
 pub use transport::check_addresses;
 pub use waived::{check_dropped, is_waived, list_dropped};

@@ -23,8 +23,7 @@ use crate::diagnostic::{Error, ErrorReport, Result};
 
 pub use downloads::{Downloads, Transfer};
 pub use events::{
-    EVENT_SCHEMA, EventKind, LineForm, OutputEvent, PipelineKind, QualityEntry, QualityLines,
-    QualityLocation,
+    EventKind, LineForm, OutputEvent, PipelineKind, QualityEntry, QualityLines, QualityLocation,
 };
 use events::{create_event, describe_quality, format_annotation, format_line};
 pub use progress::{LineSink, Progress};

@@ -15,4 +15,4 @@ pub use outputs::{
     CompletionsOutput, FetchOutput, ImagesOutput, InitOutput, JoinOutput, ManifestsOutput,
     StoreOutput, StoredFile, VersionOutput, WrittenFolder,
 };
-pub use plan::{PlanOutput, format_details, format_image, format_lock, format_plan};
+pub use plan::{PlanOutput, format_details, format_lock, format_plan};

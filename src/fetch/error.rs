@@ -166,11 +166,6 @@ impl FetchFailure {
         }
     }
 
-    /// Whether it is the user's policy that forbids it.
-    pub fn is_forbidden(&self) -> bool {
-        matches!(self, Self::Http(error) if error.code == Code::HOST_NOT_ALLOWED)
-    }
-
     pub fn hint(&self) -> Option<&'static str> {
         Some(match self {
             Self::Digest { .. } => {
