@@ -1,4 +1,4 @@
-//! Problems of a plan: one function per rule, and what all of them look at.
+//! Problems of a plan: one function per rule, which looks at the context and adds what it finds to it.
 
 mod accounts;
 mod conflicts;
@@ -13,6 +13,8 @@ mod network;
 mod sealing;
 mod security;
 mod services;
+
+use std::cell::RefCell;
 
 use crate::base::code::Code;
 use crate::diagnostic::Finding;
@@ -31,9 +33,11 @@ pub(super) struct Context<'a> {
     pub machine: &'a Machine,
     pub history: History,
     pub expectations: &'a Expectations<'a>,
+    /// Found so far.
+    problems: RefCell<Vec<Finding>>,
 }
 
-type Check = fn(&Context<'_>, &mut Problems<'_>);
+type Check = fn(&Context<'_>);
 
 const CHECKS: [Check; 33] = [
     accounts::check_stage_accounts,
@@ -88,35 +92,14 @@ pub(super) fn find_problems(
         machine,
         history,
         expectations,
-    };
-    let mut problems = Problems {
-        found: Vec::new(),
-        step_file: expectations.step_file,
+        problems: RefCell::default(),
     };
     for check in CHECKS {
-        check(&context, &mut problems);
+        check(&context);
     }
-    problems.found.sort_by(|a, b| a.code.cmp(&b.code));
-    problems.found
-}
-
-pub(super) struct Problems<'a> {
-    found: Vec<Finding>,
-    step_file: &'a dyn Fn(&str) -> String,
-}
-
-impl Problems<'_> {
-    fn add_problem(&mut self, rule: Code, by: &impl Locate, message: String, remedy: &str) {
-        let step = by.step();
-        let step_file = if step.is_empty() {
-            String::new()
-        } else {
-            (self.step_file)(step)
-        };
-        let finding = Finding::new(rule, message, remedy);
-        self.found
-            .push(finding.with_subject(by.resource()).with_file(step_file));
-    }
+    let mut problems = context.problems.into_inner();
+    problems.sort_by(|a, b| a.code.cmp(&b.code));
+    problems
 }
 
 /// Something that a problem can point to.
@@ -156,6 +139,18 @@ impl Locate for TargetSubject<'_> {
 }
 
 impl<'a> Context<'a> {
+    fn add_problem(&self, rule: Code, by: &impl Locate, message: String, remedy: &str) {
+        let step = by.step();
+        let step_file = if step.is_empty() {
+            String::new()
+        } else {
+            (self.expectations.step_file)(step)
+        };
+        let finding = Finding::new(rule, message, remedy).with_subject(by.resource());
+        let mut problems = self.problems.borrow_mut();
+        problems.push(finding.with_file(step_file));
+    }
+
     /// The services that run a program, with their command lines.
     fn commands(&self) -> impl Iterator<Item = (PresentResource<'a, Service>, CommandLine<'a>)> {
         let services = self.machine.present_resources::<Service>();

@@ -5,18 +5,18 @@ use crate::model::stage::{AccountRefusal, IgnoredChecks, RunsAs, Stage, StageAcc
 use crate::windows::resource::ResourceKind;
 use crate::windows::value::AccountName;
 
-use super::{Context, Problems, ResourceOrigin};
+use super::{Context, ResourceOrigin};
 
-pub(super) fn check_stage_accounts(context: &Context<'_>, problems: &mut Problems<'_>) {
+pub(super) fn check_stage_accounts(context: &Context<'_>) {
     let plugins = &context.expectations.platform.cloudbase_init;
     for stage in context.expectations.stages {
         if stage.runs_on(plugins) {
-            check_stage(context, stage, problems);
+            check_stage(context, stage);
         }
     }
 }
 
-fn check_stage(context: &Context<'_>, stage: &Stage, problems: &mut Problems<'_>) {
+fn check_stage(context: &Context<'_>, stage: &Stage) {
     let RunAccount {
         runs_as, origin, ..
     } = find_account(context, stage);
@@ -39,7 +39,7 @@ fn check_stage(context: &Context<'_>, stage: &Stage, problems: &mut Problems<'_>
                 "run the program in a stage with another account (provisioners/stages.json)"
             }
         };
-        problems.add_problem(
+        context.add_problem(
             Code::ACCOUNT_REFUSED,
             origin.unwrap_or(program),
             message,

@@ -8,20 +8,20 @@ use crate::base::code::Code;
 use crate::windows::resource::{DirectoryState, Effect, Identity, Resource, ResourceKind, Scope};
 
 use super::super::history::Act;
-use super::{Context, Problems};
+use super::Context;
 
-pub(super) fn check_resource_names(context: &Context<'_>, problems: &mut Problems<'_>) {
+pub(super) fn check_resource_names(context: &Context<'_>) {
     let mut seen = BTreeMap::new();
     for resource in context.resources {
         if let Some(first) = seen.insert(resource.name.as_str(), resource) {
             let message = format!("the name is used twice, first in step `{}`", first.step);
             let remedy = "give each resource its own name; with `each`, put `item` into it";
-            problems.add_problem(Code::DUPLICATE_RESOURCE, resource, message, remedy);
+            context.add_problem(Code::DUPLICATE_RESOURCE, resource, message, remedy);
         }
     }
 }
 
-pub(super) fn check_claims(context: &Context<'_>, problems: &mut Problems<'_>) {
+pub(super) fn check_claims(context: &Context<'_>) {
     let mut standing: BTreeMap<&Identity, Vec<&Act<'_>>> = BTreeMap::new();
     for act in context.acts {
         let Act {
@@ -32,7 +32,7 @@ pub(super) fn check_claims(context: &Context<'_>, problems: &mut Problems<'_>) {
         } = act;
         let earlier = standing.entry(identity).or_default();
         if let Some((first, fact)) = find_disagreement(earlier, effect) {
-            problems.add_problem(
+            context.add_problem(
                 if identity.is_path() { Code::PATH_CONFLICT } else { Code::NAME_CONFLICT },
                 *resource,
                 format!("disagrees with `{}` about `{fact}` of {identity}", first.name),
@@ -95,7 +95,7 @@ fn collect_claims(kind: &ResourceKind) -> Map<String, Value> {
 }
 
 /// A directory that a resource empties or removes loses what an earlier resource put into it.
-pub(super) fn check_removals(context: &Context<'_>, problems: &mut Problems<'_>) {
+pub(super) fn check_removals(context: &Context<'_>) {
     for (index, resource) in context.resources.iter().enumerate() {
         let ResourceKind::Directory(it) = &resource.kind else {
             continue;
@@ -113,7 +113,7 @@ pub(super) fn check_removals(context: &Context<'_>, problems: &mut Problems<'_>)
                 act.resource.name
             );
             let remedy = "remove less, or give the other resource `scope: build`";
-            problems.add_problem(Code::PATH_CONFLICT, resource, message, remedy);
+            context.add_problem(Code::PATH_CONFLICT, resource, message, remedy);
         }
     }
 }

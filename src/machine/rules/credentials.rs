@@ -5,7 +5,7 @@ use crate::windows::paths;
 use crate::windows::resource::ResourceKind;
 
 use super::super::state::ResourceOrigin;
-use super::{Context, DECLARE, Problems};
+use super::{Context, DECLARE};
 
 /// A provider as the kubelet's configuration names it.
 #[derive(Debug, Default)]
@@ -15,7 +15,7 @@ struct Provider<'a> {
 }
 
 /// Each provider that the configuration names is a program of the folder, and gets the arguments that it ends without.
-pub(super) fn check_providers(context: &Context<'_>, problems: &mut Problems<'_>) {
+pub(super) fn check_providers(context: &Context<'_>) {
     for (service, command) in context.commands() {
         let folder = command.flag_value("image-credential-provider-bin-dir");
         let path = command.flag_value("image-credential-provider-config");
@@ -26,15 +26,14 @@ pub(super) fn check_providers(context: &Context<'_>, problems: &mut Problems<'_>
             continue;
         };
         for provider in list_providers(file.content().unwrap_or_default()) {
-            check_program(context, problems, service.origin, folder, &provider);
-            check_arguments(context, problems, service.origin, &provider);
+            check_program(context, service.origin, folder, &provider);
+            check_arguments(context, service.origin, &provider);
         }
     }
 }
 
 fn check_program(
     context: &Context<'_>,
-    problems: &mut Problems<'_>,
     origin: &ResourceOrigin,
     folder: &str,
     provider: &Provider<'_>,
@@ -49,15 +48,10 @@ fn check_program(
         provider.name
     );
     let remedy = "install the program under this name, or correct the name";
-    problems.add_problem(Code::CREDENTIAL_PROVIDER, origin, message, remedy);
+    context.add_problem(Code::CREDENTIAL_PROVIDER, origin, message, remedy);
 }
 
-fn check_arguments(
-    context: &Context<'_>,
-    problems: &mut Problems<'_>,
-    origin: &ResourceOrigin,
-    provider: &Provider<'_>,
-) {
+fn check_arguments(context: &Context<'_>, origin: &ResourceOrigin, provider: &Provider<'_>) {
     let stem = paths::file_stem(provider.name);
     let needs = context.expectations.arguments;
     let Some(need) = needs.iter().find(|need| need.program == stem) else {
@@ -69,7 +63,7 @@ fn check_arguments(
             need.arguments, provider.arguments
         );
         let remedy = "correct `args` in the kubelet's configuration of credential providers";
-        problems.add_problem(Code::CREDENTIAL_PROVIDER, origin, message, remedy);
+        context.add_problem(Code::CREDENTIAL_PROVIDER, origin, message, remedy);
     }
 
     for word in &provider.arguments {
@@ -78,7 +72,7 @@ fn check_arguments(
         }
         let message =
             format!("the credential provider `{stem}` reads {word}, which no resource creates");
-        problems.add_problem(Code::CREDENTIAL_PROVIDER, origin, message, DECLARE);
+        context.add_problem(Code::CREDENTIAL_PROVIDER, origin, message, DECLARE);
     }
 }
 

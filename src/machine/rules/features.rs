@@ -6,35 +6,30 @@ use crate::windows::resource::{AssertionCheck, Resource, ResourceKind, ServiceSt
 
 use super::super::fold;
 use super::super::inbox::{ServiceOrigin, find_service_origin};
-use super::{Context, Locate, Problems};
+use super::{Context, Locate};
 use crate::windows::inbox::InboxOrigin;
 
 const INSTALL: &str = "add a `windowsFeature` resource for it in phase `prepare`";
 const WAIT: &str = "move it to a phase after the restart, or the feature to `prepare`";
 
-pub(super) fn check_feature_order(context: &Context<'_>, problems: &mut Problems<'_>) {
+pub(super) fn check_feature_order(context: &Context<'_>) {
     for resource in context.resources {
         if let Some(feature) = required_feature(context, resource) {
-            check_installer(context, problems, resource, feature);
+            check_installer(context, resource, feature);
         }
     }
     for (service, command) in context.commands() {
         if let Some(feature) = find_needed_feature(context, command.program)
             && find_installer(context, feature).is_none()
         {
-            report_missing(problems, service.origin, feature);
+            report_missing(context, service.origin, feature);
         }
     }
 }
 
-fn check_installer(
-    context: &Context<'_>,
-    problems: &mut Problems<'_>,
-    resource: &Resource,
-    feature: &str,
-) {
+fn check_installer(context: &Context<'_>, resource: &Resource, feature: &str) {
     match find_installer(context, feature) {
-        None => report_missing(problems, resource, feature),
+        None => report_missing(context, resource, feature),
         Some(installer)
             if fold::restarts_before(installer.phase) >= fold::restarts_before(resource.phase) =>
         {
@@ -42,15 +37,15 @@ fn check_installer(
                 "needs the feature `{feature}` before the restart that follows `{}`",
                 installer.name
             );
-            problems.add_problem(Code::FEATURE_BEFORE_RESTART, resource, message, WAIT);
+            context.add_problem(Code::FEATURE_BEFORE_RESTART, resource, message, WAIT);
         }
         Some(_) => {}
     }
 }
 
-fn report_missing(problems: &mut Problems<'_>, by: &impl Locate, feature: &str) {
+fn report_missing(context: &Context<'_>, by: &impl Locate, feature: &str) {
     let message = format!("needs the feature `{feature}`, which no resource installs");
-    problems.add_problem(Code::FEATURE_MISSING, by, message, INSTALL);
+    context.add_problem(Code::FEATURE_MISSING, by, message, INSTALL);
 }
 
 fn find_installer<'a>(context: &Context<'a>, feature: &str) -> Option<&'a Resource> {

@@ -8,11 +8,11 @@ use crate::windows::resource::{ResourceKind, Service, StartType};
 
 use super::super::command::{CommandLine, list_argument_paths};
 use super::super::state::{PresentResource, ResourceOrigin};
-use super::{Context, DECLARE, Problems};
+use super::{Context, DECLARE};
 
 const CONTAINERD: &str = r"\\.\pipe\containerd-containerd";
 const DOCKERSHIM: &str = r"\\.\pipe\dockershim";
-pub(super) fn check_flags(context: &Context<'_>, problems: &mut Problems<'_>) {
+pub(super) fn check_flags(context: &Context<'_>) {
     for (service, command) in context.commands() {
         let Some(program) = context.expectations.programs.get(&command.program_stem()) else {
             continue;
@@ -25,12 +25,12 @@ pub(super) fn check_flags(context: &Context<'_>, problems: &mut Problems<'_>) {
                     command.program_stem(),
                     program.version
                 );
-                problems.add_problem(Code::UNKNOWN_FLAG, service.origin, message, &remedy);
+                context.add_problem(Code::UNKNOWN_FLAG, service.origin, message, &remedy);
             } else if flag == "feature-gates" {
                 for (gate, fault) in program.find_gate_faults(value.unwrap_or_default()) {
                     let (code, message) =
                         describe_fault(program, &command.program_stem(), gate, &fault);
-                    problems.add_problem(code, service.origin, message, &remedy);
+                    context.add_problem(code, service.origin, message, &remedy);
                 }
             }
         }
@@ -79,7 +79,7 @@ fn describe_fault(
 
 /// Every path that a flag names is in the image, or a program is declared to create it; and a file
 /// that another program creates is there before the service first starts.
-pub(super) fn check_flag_paths(context: &Context<'_>, problems: &mut Problems<'_>) {
+pub(super) fn check_flag_paths(context: &Context<'_>) {
     for service in context.machine.present_resources::<Service>() {
         let name = &service.it.service_name;
         let mut early = None;
@@ -90,7 +90,7 @@ pub(super) fn check_flag_paths(context: &Context<'_>, problems: &mut Problems<'_
             if !context.is_created_later(path) {
                 let message =
                     format!("`{flag}` of service `{name}` names {path}, which no resource creates");
-                problems.add_problem(Code::FLAG_FILE_MISSING, service.origin, message, DECLARE);
+                context.add_problem(Code::FLAG_FILE_MISSING, service.origin, message, DECLARE);
             } else if early.is_none() && is_created_by_another(context, &service, path) {
                 early = Some((flag, path));
             }
@@ -105,7 +105,7 @@ pub(super) fn check_flag_paths(context: &Context<'_>, problems: &mut Problems<'_
                 "service `{name}` starts with Windows, but `{flag}` names {path}, which is created later"
             );
             let remedy = "set `startType` to `manual`, or start the program by a batch file that ends without the file (`if not exist`)";
-            problems.add_problem(
+            context.add_problem(
                 Code::SERVICE_STARTS_TOO_EARLY,
                 service.origin,
                 message,
@@ -156,7 +156,7 @@ fn is_created_by_another(
 }
 
 /// The kubelet, and crictl's configuration, must name the pipe that the runtime serves.
-pub(super) fn check_cri_endpoint(context: &Context<'_>, problems: &mut Problems<'_>) {
+pub(super) fn check_cri_endpoint(context: &Context<'_>) {
     let Some((runtime, served)) = find_served_pipe(context) else {
         return;
     };
@@ -171,7 +171,7 @@ pub(super) fn check_cri_endpoint(context: &Context<'_>, problems: &mut Problems<
                 .filter(|given| normalize_pipe(given) != normalize_pipe(&served))
             {
                 let message = format!("`--{flag}` is {given}, but {runtime} serves {served}");
-                problems.add_problem(Code::CRI_ENDPOINT, service.origin, message, remedy);
+                context.add_problem(Code::CRI_ENDPOINT, service.origin, message, remedy);
             }
         }
     }
@@ -185,7 +185,7 @@ pub(super) fn check_cri_endpoint(context: &Context<'_>, problems: &mut Problems<
                     "`{key}` in {} is {given}, but {runtime} serves {served}",
                     file.path
                 );
-                problems.add_problem(Code::CRI_ENDPOINT, file.origin, message, remedy);
+                context.add_problem(Code::CRI_ENDPOINT, file.origin, message, remedy);
             }
         }
     }

@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 use crate::base::code::Code;
 use crate::windows::resource::ResourceKind;
 
-use super::{Context, Problems};
+use super::Context;
 use crate::windows::sddl;
 
-pub(super) fn check_descriptors(context: &Context<'_>, problems: &mut Problems<'_>) {
+pub(super) fn check_descriptors(context: &Context<'_>) {
     // Some fifty resources share few descriptors.
     let mut faults = BTreeMap::new();
     for resource in context.resources {
@@ -21,7 +21,7 @@ pub(super) fn check_descriptors(context: &Context<'_>, problems: &mut Problems<'
         if let Some(fault) = fault {
             let message = format!("the security descriptor is not in canonical form: {fault}");
             let remedy = "write it as Windows prints it, such as `O:BAG:SYD:PAI(A;OICI;FA;;;SY)` for a directory";
-            problems.add_problem(Code::SDDL_INVALID, resource, message, remedy);
+            context.add_problem(Code::SDDL_INVALID, resource, message, remedy);
         }
     }
 }
@@ -30,7 +30,7 @@ pub(super) fn check_descriptors(context: &Context<'_>, problems: &mut Problems<'
 const OPERATORS: [char; 8] = ['&', '|', '<', '>', '^', '%', '!', '"'];
 
 /// A command line that goes through cmd.exe holds no character that cmd.exe takes for its own.
-pub(super) fn check_command_characters(context: &Context<'_>, problems: &mut Problems<'_>) {
+pub(super) fn check_command_characters(context: &Context<'_>) {
     for (service, command) in context.commands() {
         if command.script().is_none() {
             continue;
@@ -44,13 +44,13 @@ pub(super) fn check_command_characters(context: &Context<'_>, problems: &mut Pro
                 service.it.service_name
             );
             let remedy = "set it in the configuration file of the program instead";
-            problems.add_problem(Code::COMMAND_CHARACTER, service.origin, message, remedy);
+            context.add_problem(Code::COMMAND_CHARACTER, service.origin, message, remedy);
         }
     }
 }
 
 /// Arguments without a program would be lost: the engine sets both or neither.
-pub(super) fn check_service_programs(context: &Context<'_>, problems: &mut Problems<'_>) {
+pub(super) fn check_service_programs(context: &Context<'_>) {
     for resource in context.resources {
         let ResourceKind::Service(it) = &resource.kind else {
             continue;
@@ -63,7 +63,7 @@ pub(super) fn check_service_programs(context: &Context<'_>, problems: &mut Probl
                 "service `{}` has arguments but no `program`",
                 it.service_name
             );
-            problems.add_problem(
+            context.add_problem(
                 Code::PROPERTY_MISSING,
                 resource,
                 message,

@@ -10,7 +10,7 @@ use crate::windows::value::Ports;
 
 use super::super::command::list_argument_paths;
 use super::super::state::ResourceOrigin;
-use super::{Context, Problems};
+use super::Context;
 
 const REMOVE: &str = "remove it in a resource of phase `seal` or `firstboot`";
 const TEMPORARY: &str = r"c:\windows\temp";
@@ -32,11 +32,11 @@ const OPENINGS: [&str; 5] = [
     r"client\auth\basic",
 ];
 
-pub(super) fn check_build_scope(context: &Context<'_>, problems: &mut Problems<'_>) {
+pub(super) fn check_build_scope(context: &Context<'_>) {
     for (identity, placed) in &context.machine.resources {
         if placed.origin.scope == Scope::Build && is_active(&placed.kind) {
             let message = format!("{identity} is part of the build and still there at its end");
-            problems.add_problem(Code::BUILD_LEFTOVER, &placed.origin, message, REMOVE);
+            context.add_problem(Code::BUILD_LEFTOVER, &placed.origin, message, REMOVE);
         }
     }
 }
@@ -53,19 +53,19 @@ fn is_active(kind: &ResourceKind) -> bool {
 }
 
 /// Remote access to the machine, whatever scope the plan gives it.
-pub(super) fn check_build_access(context: &Context<'_>, problems: &mut Problems<'_>) {
+pub(super) fn check_build_access(context: &Context<'_>) {
     let machine = context.machine;
     for (it, origin) in machine.resources_of::<WinrmListener>() {
         if it.ensure == Ensure::Present && origin.scope != Scope::Build {
             let message = format!("WinRM listener {} is left in the image", it.transport);
-            problems.add_problem(Code::BUILD_LEFTOVER, origin, message, REMOVE);
+            context.add_problem(Code::BUILD_LEFTOVER, origin, message, REMOVE);
         }
     }
     for (it, origin) in machine.resources_of::<WinrmSetting>() {
         let opens = OPENINGS.contains(&it.setting.to_lowercase().as_str());
         if opens && it.value.eq_ignore_ascii_case("true") {
             let message = format!("WinRM setting {} is left at true", it.setting);
-            problems.add_problem(
+            context.add_problem(
                 Code::BUILD_LEFTOVER,
                 origin,
                 message,
@@ -80,47 +80,47 @@ pub(super) fn check_build_access(context: &Context<'_>, problems: &mut Problems<
         if opens && rule.origin.scope != Scope::Build && settings.local_port.iter().any(holds_winrm)
         {
             let message = format!("firewall rule `{}` leaves WinRM open", rule.it.rule_name);
-            problems.add_problem(Code::BUILD_LEFTOVER, rule.origin, message, REMOVE);
+            context.add_problem(Code::BUILD_LEFTOVER, rule.origin, message, REMOVE);
         }
     }
 }
 
 /// Answer files hold passwords, and what is below the temporary directory does not stay.
-pub(super) fn check_temporary_paths(context: &Context<'_>, problems: &mut Problems<'_>) {
+pub(super) fn check_temporary_paths(context: &Context<'_>) {
     let machine = context.machine;
     for file in machine.present_files() {
         if ANSWER_FILES.contains(&paths::normalize_key(file.path).as_str()) {
             let message = format!("the answer file {} is left in the image", file.path);
-            problems.add_problem(Code::BUILD_LEFTOVER, file.origin, message, REMOVE);
+            context.add_problem(Code::BUILD_LEFTOVER, file.origin, message, REMOVE);
         }
     }
 
     for service in machine.present_resources::<Service>() {
         for (_, path) in list_argument_paths(service.settings) {
-            check_temporary_path(path, service.origin, problems);
+            check_temporary_path(context, path, service.origin);
         }
         if let Some(program) = &service.settings.program {
-            check_temporary_path(program, service.origin, problems);
+            check_temporary_path(context, program, service.origin);
         }
     }
     for file in machine.present_files() {
-        check_temporary_path(file.path, file.origin, problems);
+        check_temporary_path(context, file.path, file.origin);
     }
     for variable in machine.present_resources::<EnvironmentVariable>() {
-        check_temporary_path(&variable.settings.value, variable.origin, problems);
+        check_temporary_path(context, &variable.settings.value, variable.origin);
     }
     for (it, origin) in machine.resources_of::<PathEntry>() {
         if it.ensure == Ensure::Present {
-            check_temporary_path(&it.entry, origin, problems);
+            check_temporary_path(context, &it.entry, origin);
         }
     }
 }
 
-fn check_temporary_path(path: &str, origin: &ResourceOrigin, problems: &mut Problems<'_>) {
+fn check_temporary_path(context: &Context<'_>, path: &str, origin: &ResourceOrigin) {
     if origin.scope != Scope::Build && paths::is_below(&paths::normalize_key(path), TEMPORARY) {
         let message = format!("relies on {path}, which is temporary");
         let remedy = "choose a path that stays";
-        problems.add_problem(Code::BUILD_LEFTOVER, origin, message, remedy);
+        context.add_problem(Code::BUILD_LEFTOVER, origin, message, remedy);
     }
 }
 

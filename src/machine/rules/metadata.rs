@@ -12,13 +12,13 @@ use crate::windows::resource::{
 };
 
 use super::super::state::{PresentResource, ResourceOrigin};
+use super::Context;
 use super::accounts::{RunAccount, find_account};
-use super::{Context, Problems};
 
 /// `LocalSystem` ([MS-DTYP] 2.4.2.4).
 const SYSTEM: &str = "S-1-5-18";
 
-pub(super) fn check_endpoints(context: &Context<'_>, problems: &mut Problems<'_>) {
+pub(super) fn check_endpoints(context: &Context<'_>) {
     let platform = context.expectations.platform;
     for stage in context.expectations.stages {
         let reads = stage.user_data.is_some() && stage.runs_on(&platform.cloudbase_init);
@@ -26,17 +26,12 @@ pub(super) fn check_endpoints(context: &Context<'_>, problems: &mut Problems<'_>
             continue;
         }
         for endpoint in &platform.metadata {
-            check_endpoint(context, stage, endpoint, problems);
+            check_endpoint(context, stage, endpoint);
         }
     }
 }
 
-fn check_endpoint(
-    context: &Context<'_>,
-    stage: &Stage,
-    endpoint: &MetadataEndpoint,
-    problems: &mut Problems<'_>,
-) {
+fn check_endpoint(context: &Context<'_>, stage: &Stage, endpoint: &MetadataEndpoint) {
     let account = find_account(context, stage);
     for rule in context.machine.present_resources::<FirewallRule>() {
         if !blocks_endpoint(rule.settings, endpoint) || is_excepted(context, &rule, &account) {
@@ -59,7 +54,7 @@ fn check_endpoint(
             }
             None => "name the account in `exceptAccount` of the rule",
         };
-        problems.add_problem(Code::METADATA_BLOCKED, rule.origin, message, remedy);
+        context.add_problem(Code::METADATA_BLOCKED, rule.origin, message, remedy);
     }
 }
 

@@ -7,10 +7,10 @@ use crate::windows::resource::{
 use crate::windows::value::Ports;
 
 use super::super::ports;
-use super::{Context, Problems, TargetSubject};
+use super::{Context, TargetSubject};
 
-pub(super) fn check_ports(context: &Context<'_>, problems: &mut Problems<'_>) {
-    check_port_ranges(context, problems);
+pub(super) fn check_ports(context: &Context<'_>) {
+    check_port_ranges(context);
     for port in &context.machine.ports {
         if port.direction == Direction::Inbound && port.rule.is_none() {
             let message = format!(
@@ -20,9 +20,9 @@ pub(super) fn check_ports(context: &Context<'_>, problems: &mut Problems<'_>) {
             let remedy = "add a `firewallRule` that allows it inbound";
             match context.machine.find_program(&port.program) {
                 Some(origin) => {
-                    problems.add_problem(Code::PORT_WITHOUT_RULE, origin, message, remedy);
+                    context.add_problem(Code::PORT_WITHOUT_RULE, origin, message, remedy);
                 }
-                None => problems.add_problem(
+                None => context.add_problem(
                     Code::PORT_WITHOUT_RULE,
                     &TargetSubject(&port.program),
                     message,
@@ -31,11 +31,11 @@ pub(super) fn check_ports(context: &Context<'_>, problems: &mut Problems<'_>) {
             }
         }
     }
-    check_outbound_blocks(context, problems);
+    check_outbound_blocks(context);
 }
 
 /// Windows allows outbound connections that no rule blocks.
-fn check_outbound_blocks(context: &Context<'_>, problems: &mut Problems<'_>) {
+fn check_outbound_blocks(context: &Context<'_>) {
     let used = context.expectations.ports.iter().filter(|port| {
         port.direction == Direction::Outbound
             && context.machine.find_program(&port.program).is_some()
@@ -56,12 +56,12 @@ fn check_outbound_blocks(context: &Context<'_>, problems: &mut Problems<'_>) {
                 port.protocol, port.port, port.program
             );
             let remedy = "narrow the rule, by address or port";
-            problems.add_problem(Code::PORT_WITHOUT_RULE, rule.origin, message, remedy);
+            context.add_problem(Code::PORT_WITHOUT_RULE, rule.origin, message, remedy);
         }
     }
 }
 
-fn check_port_ranges(context: &Context<'_>, problems: &mut Problems<'_>) {
+fn check_port_ranges(context: &Context<'_>) {
     for resource in context.resources {
         let ResourceKind::PortRange(it) = &resource.kind else {
             continue;
@@ -74,14 +74,14 @@ fn check_port_ranges(context: &Context<'_>, problems: &mut Problems<'_>) {
                 it.count, it.protocol, it.start
             );
             let remedy = "choose TCP or UDP, and ports from 1 to 65535";
-            problems.add_problem(Code::PORT_MALFORMED, resource, message, remedy);
+            context.add_problem(Code::PORT_MALFORMED, resource, message, remedy);
         }
     }
 }
 
 /// A configuration that names a port of the machine itself, at which another program listens. On every address, that
 /// program has it there, too.
-pub(super) fn check_loopback_ports(context: &Context<'_>, problems: &mut Problems<'_>) {
+pub(super) fn check_loopback_ports(context: &Context<'_>) {
     for resource in context.resources {
         let ResourceKind::File(file) = &resource.kind else {
             continue;
@@ -99,7 +99,7 @@ pub(super) fn check_loopback_ports(context: &Context<'_>, problems: &mut Problem
                     file.path, port.program, port.protocol, port.port
                 );
                 let remedy = "choose a port that no other program has";
-                problems.add_problem(Code::PORT_TAKEN, resource, message, remedy);
+                context.add_problem(Code::PORT_TAKEN, resource, message, remedy);
             }
         }
     }
@@ -121,7 +121,7 @@ fn list_loopback_ports(text: &str) -> Vec<Ports> {
 
 /// kube-proxy in kernel mode ends at once unless a flag or its environment names the HNS network of the pods.
 /// Source: kubernetes/kubernetes@v1.37.2 `pkg/proxy/winkernel/proxier.go` (`getNetworkName`).
-pub(super) fn check_proxy_network(context: &Context<'_>, problems: &mut Problems<'_>) {
+pub(super) fn check_proxy_network(context: &Context<'_>) {
     for (service, command) in context.commands() {
         let is_told = command.flag_value("network-name").is_some()
             || command.flag_value("config").is_some()
@@ -135,7 +135,7 @@ pub(super) fn check_proxy_network(context: &Context<'_>, problems: &mut Problems
             service.it.service_name
         );
         let remedy = "add `--network-name`, or leave the service out";
-        problems.add_problem(Code::PROXY_WITHOUT_NETWORK, service.origin, message, remedy);
+        context.add_problem(Code::PROXY_WITHOUT_NETWORK, service.origin, message, remedy);
     }
 }
 

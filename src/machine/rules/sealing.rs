@@ -3,9 +3,9 @@
 use crate::base::code::Code;
 use crate::windows::resource::{Ensure, EnsureUser, Phase, ResourceKind, WinrmTransport};
 
-use super::{Context, Problems, TargetSubject};
+use super::{Context, TargetSubject};
 
-pub(super) fn check_sysprep(context: &Context<'_>, problems: &mut Problems<'_>) {
+pub(super) fn check_sysprep(context: &Context<'_>) {
     let mut seals = context
         .resources
         .iter()
@@ -17,7 +17,7 @@ pub(super) fn check_sysprep(context: &Context<'_>, problems: &mut Problems<'_>) 
         let message =
             "images of this target are generalized, but the plan has no `sysprep`".to_owned();
         let remedy = "end phase `seal` with a `sysprep` resource";
-        problems.add_problem(
+        context.add_problem(
             Code::SYSPREP_MISSING,
             &TargetSubject(&target),
             message,
@@ -33,7 +33,7 @@ pub(super) fn check_sysprep(context: &Context<'_>, problems: &mut Problems<'_>) 
                 "generalizes in phase {:?}, before the machine is finished",
                 resource.phase
             );
-            problems.add_problem(
+            context.add_problem(
                 Code::SYSPREP_MISSING,
                 resource,
                 message,
@@ -47,7 +47,7 @@ pub(super) fn check_sysprep(context: &Context<'_>, problems: &mut Problems<'_>) 
         if it.finish == "shutdown" && follows {
             let message = "shuts the machine down, but resources follow".to_owned();
             let remedy = "make it the last resource of the phase";
-            problems.add_problem(Code::SYSPREP_MISSING, resource, message, remedy);
+            context.add_problem(Code::SYSPREP_MISSING, resource, message, remedy);
         }
         if it.agents.is_empty() && !context.history.exists_before(&it.unattend, index) {
             let message = format!(
@@ -55,14 +55,14 @@ pub(super) fn check_sysprep(context: &Context<'_>, problems: &mut Problems<'_>) 
                 it.unattend
             );
             let remedy = "add a `file` resource for it before this one";
-            problems.add_problem(Code::ANSWER_FILE_MISSING, resource, message, remedy);
+            context.add_problem(Code::ANSWER_FILE_MISSING, resource, message, remedy);
         }
     }
 }
 
 /// The build is connected to the machine until its last command has returned its exit code. A
 /// resource that removes the listener or the account earlier ends the connection, and Packer fails.
-pub(super) fn check_session(context: &Context<'_>, problems: &mut Problems<'_>) {
+pub(super) fn check_session(context: &Context<'_>) {
     let expectations = context.expectations;
     for resource in context
         .resources
@@ -89,7 +89,7 @@ pub(super) fn check_session(context: &Context<'_>, problems: &mut Problems<'_>) 
         };
         if let Some(what) = change {
             let message = format!("{what} of the build's own connection");
-            problems.add_problem(
+            context.add_problem(
                 Code::SESSION_CUT,
                 resource,
                 message,
@@ -101,7 +101,7 @@ pub(super) fn check_session(context: &Context<'_>, problems: &mut Problems<'_>) 
 
 /// cloudbase-init runs its plugins in the order of its list. A node that joins before it has its name registers under
 /// the old one.
-pub(super) fn check_name_order(context: &Context<'_>, problems: &mut Problems<'_>) {
+pub(super) fn check_name_order(context: &Context<'_>) {
     let plugins = &context.expectations.platform.cloudbase_init.main.plugins;
     let named = plugins
         .iter()
@@ -119,6 +119,6 @@ pub(super) fn check_name_order(context: &Context<'_>, problems: &mut Problems<'_
         let remedy =
             "list the plugin of the name first in `cloudbaseInit.main.plugins` of the target";
         let target = TargetSubject(context.expectations.target);
-        problems.add_problem(Code::NAME_AFTER_USER_DATA, &target, message, remedy);
+        context.add_problem(Code::NAME_AFTER_USER_DATA, &target, message, remedy);
     }
 }

@@ -8,13 +8,13 @@ use crate::windows::resource::{PathEntry, ResourceKind};
 use crate::windows::{paths, sddl};
 
 use super::super::inbox;
-use super::{Context, Problems};
+use super::Context;
 use crate::windows::inbox::Children;
 
 const EXECUTABLE: [&str; 7] = [".bat", ".cmd", ".dll", ".exe", ".ps1", ".psm1", ".sys"];
 const REMEDY: &str = "give that directory a protected `sddl` that lets users read at most";
 
-pub(super) fn check_programs(context: &Context<'_>, problems: &mut Problems<'_>) {
+pub(super) fn check_programs(context: &Context<'_>) {
     let mut run = BTreeSet::new();
     for (service, command) in context.commands() {
         for program in command.programs() {
@@ -25,7 +25,7 @@ pub(super) fn check_programs(context: &Context<'_>, problems: &mut Problems<'_>)
                 let message = format!(
                     "service `{name}` runs {program} as LocalSystem, but ordinary users can change {open}"
                 );
-                problems.add_problem(Code::INSECURE_PROGRAM, service.origin, message, REMEDY);
+                context.add_problem(Code::INSECURE_PROGRAM, service.origin, message, REMEDY);
             }
         }
     }
@@ -41,13 +41,13 @@ pub(super) fn check_programs(context: &Context<'_>, problems: &mut Problems<'_>)
                 "installs the program {}, but ordinary users can change {open}",
                 file.path
             );
-            problems.add_problem(Code::INSECURE_PROGRAM, file.origin, message, REMEDY);
+            context.add_problem(Code::INSECURE_PROGRAM, file.origin, message, REMEDY);
         }
     }
 }
 
 /// A user who may write into a directory on the PATH can replace programs that others run by name.
-pub(super) fn check_search_path(context: &Context<'_>, problems: &mut Problems<'_>) {
+pub(super) fn check_search_path(context: &Context<'_>) {
     for (it, origin) in context
         .machine
         .resources_of::<PathEntry>()
@@ -59,7 +59,7 @@ pub(super) fn check_search_path(context: &Context<'_>, problems: &mut Problems<'
                 "{} is on the PATH, but ordinary users can change {open}",
                 it.entry
             );
-            problems.add_problem(Code::INSECURE_PROGRAM, origin, message, REMEDY);
+            context.add_problem(Code::INSECURE_PROGRAM, origin, message, REMEDY);
         }
     }
 }

@@ -10,16 +10,16 @@ use crate::windows::resource::{
 use super::super::command::CommandLine;
 use super::super::inbox;
 use super::super::state::PresentResource;
-use super::{Context, Problems};
+use super::Context;
 
-pub(super) fn check_programs(context: &Context<'_>, problems: &mut Problems<'_>) {
+pub(super) fn check_programs(context: &Context<'_>) {
     for service in context.machine.present_resources::<Service>() {
         let Some(command) = CommandLine::from_service(service.settings) else {
-            check_tuned_service(context, &service, problems);
+            check_tuned_service(context, &service);
             continue;
         };
         for program in command.programs() {
-            check_program(context, &service, program, problems);
+            check_program(context, &service, program);
         }
     }
     for resource in context.resources {
@@ -38,7 +38,7 @@ pub(super) fn check_programs(context: &Context<'_>, problems: &mut Problems<'_>)
             if !is_known(context, name) {
                 let message = format!("checks service `{name}`, which no resource creates");
                 let remedy = "correct the name, or create the service";
-                problems.add_problem(Code::SERVICE_UNKNOWN, resource, message, remedy);
+                context.add_problem(Code::SERVICE_UNKNOWN, resource, message, remedy);
             }
         }
     }
@@ -47,7 +47,7 @@ pub(super) fn check_programs(context: &Context<'_>, problems: &mut Problems<'_>)
 /// Settings that the service manager refuses or forgets: it starts no service whose list of variables is empty
 /// (<https://github.com/kardianos/service/issues/328>), keeps no reset period without actions, and takes no
 /// dependencies for no change (<https://github.com/golang/go/issues/73494>).
-pub(super) fn check_settings(context: &Context<'_>, problems: &mut Problems<'_>) {
+pub(super) fn check_settings(context: &Context<'_>) {
     for resource in context.resources {
         let faults = match &resource.kind {
             ResourceKind::Service(it) => it.desired.present().map(find_faults).unwrap_or_default(),
@@ -58,7 +58,7 @@ pub(super) fn check_settings(context: &Context<'_>, problems: &mut Problems<'_>)
             _ => continue,
         };
         for (message, remedy) in faults {
-            problems.add_problem(Code::SERVICE_SETTINGS, resource, message, remedy);
+            context.add_problem(Code::SERVICE_SETTINGS, resource, message, remedy);
         }
     }
 }
@@ -103,17 +103,12 @@ fn empties_environment(value: &RegistryValue) -> bool {
     is_environment && matches!(data, Some(RegistryData::MultiString(lines)) if lines.is_empty())
 }
 
-fn check_program(
-    context: &Context<'_>,
-    service: &PresentResource<'_, Service>,
-    program: &str,
-    problems: &mut Problems<'_>,
-) {
+fn check_program(context: &Context<'_>, service: &PresentResource<'_, Service>, program: &str) {
     let name = &service.it.service_name;
     if !context.exists(program) {
         let message = format!("service `{name}` runs {program}, which no resource installs");
         let remedy = "add the component that has the program, or correct the path";
-        problems.add_problem(
+        context.add_problem(
             Code::SERVICE_PROGRAM_MISSING,
             service.origin,
             message,
@@ -131,21 +126,17 @@ fn check_program(
             context.resources[maker].name
         );
         let remedy = "move the service after the program";
-        problems.add_problem(Code::SERVICE_PROGRAM_LATER, service.origin, message, remedy);
+        context.add_problem(Code::SERVICE_PROGRAM_LATER, service.origin, message, remedy);
     }
 }
 
-fn check_tuned_service(
-    context: &Context<'_>,
-    service: &PresentResource<'_, Service>,
-    problems: &mut Problems<'_>,
-) {
+fn check_tuned_service(context: &Context<'_>, service: &PresentResource<'_, Service>) {
     let name = &service.it.service_name;
     if !is_provided(context, name) {
         let message =
             format!("configures service `{name}`, which neither Windows nor the plan has");
         let remedy = "correct the name, or give the service a `program`";
-        problems.add_problem(Code::SERVICE_UNKNOWN, service.origin, message, remedy);
+        context.add_problem(Code::SERVICE_UNKNOWN, service.origin, message, remedy);
     }
 }
 
@@ -160,11 +151,11 @@ fn is_provided(context: &Context<'_>, name: &str) -> bool {
     inbox::find_service_origin(name, platform).is_some() || context.find_package(name).is_some()
 }
 
-pub(super) fn check_dependencies(context: &Context<'_>, problems: &mut Problems<'_>) {
+pub(super) fn check_dependencies(context: &Context<'_>) {
     let mut in_cycles = BTreeSet::new();
     for service in context.machine.present_resources::<Service>() {
         for needed in service.settings.depends_on.iter().flatten() {
-            check_dependency(context, &service, needed, problems);
+            check_dependency(context, &service, needed);
         }
         if let Some(cycle) = find_cycle(context, &service)
             && in_cycles.is_disjoint(&cycle)
@@ -172,29 +163,24 @@ pub(super) fn check_dependencies(context: &Context<'_>, problems: &mut Problems<
             let names: Vec<&str> = cycle.iter().map(String::as_str).collect();
             let message = format!("services {} need each other to start", names.join(", "));
             let remedy = "remove one name from `dependsOn`";
-            problems.add_problem(Code::DEPENDENCY_CYCLE, service.origin, message, remedy);
+            context.add_problem(Code::DEPENDENCY_CYCLE, service.origin, message, remedy);
             in_cycles.extend(cycle);
         }
     }
 }
 
-fn check_dependency(
-    context: &Context<'_>,
-    service: &PresentResource<'_, Service>,
-    needed: &str,
-    problems: &mut Problems<'_>,
-) {
+fn check_dependency(context: &Context<'_>, service: &PresentResource<'_, Service>, needed: &str) {
     let name = &service.it.service_name;
     if !is_known(context, needed) {
         let message = format!("service `{name}` depends on `{needed}`, which no resource creates");
         let remedy = "correct the name in `dependsOn`, or create the service";
-        problems.add_problem(Code::DEPENDENCY_MISSING, service.origin, message, remedy);
+        context.add_problem(Code::DEPENDENCY_MISSING, service.origin, message, remedy);
     }
     let other = context.machine.find_service(needed);
     if other.is_some_and(|it| is_disabled(&it)) && !is_disabled(service) {
         let message = format!("service `{name}` depends on `{needed}`, which is disabled");
         let remedy = "enable the other service, or disable this one too";
-        problems.add_problem(Code::DEPENDENCY_START, service.origin, message, remedy);
+        context.add_problem(Code::DEPENDENCY_START, service.origin, message, remedy);
     }
 }
 
