@@ -222,7 +222,7 @@ pub fn print_unasked<'a>(
 /// # Errors
 /// An outcome is an error.
 pub fn collect_outcomes<T, E: Into<Error>>(
-    outcomes: Vec<std::result::Result<T, E>>,
+    outcomes: Vec<Result<T, E>>,
     printer: &Printer,
 ) -> Result<Vec<T>> {
     let mut values = Vec::new();
@@ -342,7 +342,7 @@ pub fn acquire_plan(plan: Plan, acquirer: &Acquirer<'_>) -> Result<ProvenPlan> {
     prove_plan(admitted, &earlier, acquirer)
 }
 
-fn require_provable(artifact: &PlannedArtifact) -> std::result::Result<(), Unprovable> {
+fn require_provable(artifact: &PlannedArtifact) -> Result<(), Unprovable> {
     if artifact.is_pinned() || artifact.is_signed() || !artifact.checksums.is_empty() {
         return Ok(());
     }

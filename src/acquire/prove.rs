@@ -268,10 +268,10 @@ fn pin_evidence(artifact: &PlannedArtifact, fetched: &FetchedArtifact) -> Vec<Ev
 
 /// A checksum file that holds an entry for the artifact, for signatures over it.
 pub(crate) struct VerifiedChecksums {
-    pub(crate) url: String,
-    pub(crate) bytes: Vec<u8>,
+    pub url: String,
+    pub bytes: Vec<u8>,
     /// The file that the entry names; none where the checksum file is a digest alone.
-    pub(crate) line: Option<String>,
+    pub line: Option<String>,
 }
 
 fn read_checksum_files(

@@ -105,8 +105,7 @@ fn windows_release(lock: &Lock) -> Result<String> {
 }
 
 fn index_tools(tools: &[PlatformTool]) -> Result<Vec<IndexedTool>> {
-    let indexed: std::result::Result<Vec<IndexedTool>, _> =
-        tools.iter().map(IndexedTool::new).collect();
+    let indexed: Result<Vec<IndexedTool>, _> = tools.iter().map(IndexedTool::new).collect();
     Ok(indexed.map_err(|error| InternalError(error.to_string()))?)
 }
 

@@ -178,7 +178,7 @@ impl ImageSource<'_> {
     }
 }
 
-fn is_grave(outcome: &std::result::Result<FetchedArtifact, FetchError>) -> bool {
+fn is_grave(outcome: &Result<FetchedArtifact, FetchError>) -> bool {
     outcome.as_ref().is_err_and(|error| !error.is_unavailable())
 }
 

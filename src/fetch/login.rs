@@ -33,8 +33,8 @@ struct Issued {
 /// Headers of a login, and the number of their token.
 #[derive(Debug)]
 pub(super) struct LoginHeaders {
-    pub(super) headers: Vec<(String, Secret)>,
-    pub(super) token: Option<u64>,
+    pub headers: Vec<(String, Secret)>,
+    pub token: Option<u64>,
 }
 
 impl RegistryLogin {

@@ -122,7 +122,7 @@ pub fn replay_selection(lock: &Lock, trees: &Trees) -> Result<Plan> {
 ///
 /// # Errors
 /// Every difference.
-pub fn check_lock(file: &str, locked: &Lock, plan: &Plan) -> std::result::Result<(), LockError> {
+pub fn check_lock(file: &str, locked: &Lock, plan: &Plan) -> Result<(), LockError> {
     locked.check_fresh(file, plan)?;
     let mut moved = Vec::new();
     for planned in plan.artifacts() {

@@ -84,7 +84,7 @@ pub struct KeptBuild {
 pub fn keep_build(
     claim: &PlaceClaim,
     trace: &BuildTrace,
-    outcome: std::result::Result<&BakeOutput, &Error>,
+    outcome: Result<&BakeOutput, &Error>,
     policy: &Policy,
     trees: &Trees,
 ) -> Result<KeptBuild> {
@@ -170,7 +170,7 @@ fn workspace_is_of(workspace: &Path, lock: &str) -> Result<bool> {
 fn describe_build(
     workspace: &Path,
     trace: &BuildTrace,
-    outcome: std::result::Result<&BakeOutput, &Error>,
+    outcome: Result<&BakeOutput, &Error>,
     policy: &Policy,
     built: &KeptLock,
     files: BTreeMap<String, String>,

@@ -3,11 +3,11 @@
 /// A `{{ … }}`, or a `{% … %}`.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Tag {
-    pub(super) is_block: bool,
+    pub is_block: bool,
     /// Its code, with empty strings in place of those that it has.
-    pub(super) code: String,
+    pub code: String,
     /// The place behind it.
-    pub(super) end: usize,
+    pub end: usize,
 }
 
 /// Tags up to the first that does not end, which the engine refuses.

@@ -16,11 +16,11 @@ pub const SIDECAR: u64 = 4 << 20;
 
 /// A file beside an artifact.
 pub(super) struct Sidecar {
-    pub(super) bytes: Vec<u8>,
+    pub bytes: Vec<u8>,
     /// It came out of a bundle: it is not its publisher's word, but a signature in it can be verified.
-    pub(super) carried: bool,
+    pub carried: bool,
     /// A mirror gave it.
-    pub(super) mirrored: bool,
+    pub mirrored: bool,
 }
 
 /// The name by which a store remembers what a bundle said of a URL.

@@ -38,7 +38,7 @@ pub(super) enum Kind {
 pub(super) struct TemporaryFolder<'a> {
     parent: &'a Folder,
     name: OsString,
-    pub(super) folder: Folder,
+    pub folder: Folder,
     /// Says that the folder is in use; none where the system locks no folders.
     _lock: Option<File>,
     persisted: bool,
@@ -50,7 +50,7 @@ pub(super) struct TemporaryFolder<'a> {
 pub(super) struct Temporary<'a> {
     folder: &'a Folder,
     name: OsString,
-    pub(super) file: File,
+    pub file: File,
     persisted: bool,
     _cleanup: Cleanup,
 }

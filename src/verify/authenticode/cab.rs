@@ -14,7 +14,7 @@ use crate::base::code::Code;
 pub(crate) struct Cabinet {
     header: Vec<u8>,
     end: u64,
-    pub(crate) signature: Vec<u8>,
+    pub signature: Vec<u8>,
 }
 
 const HEADER: usize = 60;

@@ -11,23 +11,23 @@ use crate::verify::chain::{X509Certificate, oid};
 /// A signature with its content and the certificates beside it.
 #[derive(Debug)]
 pub(crate) struct SignedData<'a> {
-    pub(crate) content_type: ObjectIdentifier,
-    pub(crate) content: Element<'a>,
+    pub content_type: ObjectIdentifier,
+    pub content: Element<'a>,
     /// X.509 certificates only: timestamps of Microsoft hold attribute certificates too.
-    pub(crate) certificates: Vec<&'a [u8]>,
-    pub(crate) signer: SignerInfo<'a>,
+    pub certificates: Vec<&'a [u8]>,
+    pub signer: SignerInfo<'a>,
 }
 
 #[derive(Debug)]
 pub(crate) struct SignerInfo<'a> {
     identity: SignerId<'a>,
-    pub(crate) digest: Algorithm,
+    pub digest: Algorithm,
     /// As they are hashed.
     signed_bytes: Vec<u8>,
     signed: Vec<Attribute<'a>>,
     signature_algorithm: ObjectIdentifier,
-    pub(crate) signature: &'a [u8],
-    pub(crate) unsigned: Vec<Attribute<'a>>,
+    pub signature: &'a [u8],
+    pub unsigned: Vec<Attribute<'a>>,
 }
 
 #[derive(Debug)]
@@ -38,8 +38,8 @@ enum SignerId<'a> {
 
 #[derive(Debug)]
 pub(crate) struct Attribute<'a> {
-    pub(crate) kind: ObjectIdentifier,
-    pub(crate) values: Vec<Element<'a>>,
+    pub kind: ObjectIdentifier,
+    pub values: Vec<Element<'a>>,
 }
 
 impl From<Malformed> for Fault {

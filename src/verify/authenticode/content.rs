@@ -11,8 +11,8 @@ use crate::verify::chain::oid;
 /// SpcIndirectDataContent: the digest of a file.
 #[derive(Debug)]
 pub(crate) struct Indirect<'a> {
-    pub(crate) algorithm: Algorithm,
-    pub(crate) digest: &'a [u8],
+    pub algorithm: Algorithm,
+    pub digest: &'a [u8],
 }
 
 /// Class ids of the packages that hash an MSI and a PowerShell script, as their bytes stand.

@@ -7,8 +7,8 @@ use crate::verify::chain::ChainError;
 /// A [`ProofError`] in the making.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Fault {
-    pub(crate) code: Code,
-    pub(crate) message: String,
+    pub code: Code,
+    pub message: String,
 }
 
 impl Code {

@@ -27,7 +27,7 @@ const DEEPEST: usize = 16;
 
 #[derive(Debug, Clone)]
 pub(crate) struct Package {
-    pub(crate) signature: Vec<u8>,
+    pub signature: Vec<u8>,
     /// Digest of names, sizes and times.
     metadata: Option<Vec<u8>>,
 }

@@ -16,7 +16,7 @@ pub(crate) struct Image {
     checksum: u64,
     directory: u64,
     table: u64,
-    pub(crate) signature: Vec<u8>,
+    pub signature: Vec<u8>,
 }
 
 /// Entry of the attribute certificate table in the data directory.

@@ -18,7 +18,7 @@ use super::source::{self, ReadSeek, encode_utf16_le};
 pub(crate) struct SignedScript {
     /// The signed text, in UTF-16LE.
     text: Vec<u8>,
-    pub(crate) signature: Vec<u8>,
+    pub signature: Vec<u8>,
 }
 
 /// Byte order mark of UTF-16LE.

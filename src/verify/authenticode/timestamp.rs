@@ -18,10 +18,10 @@ use crate::verify::chain::{self, Purpose, Question, X509Certificate, format_time
 /// A time that a timestamp proves, or only claims.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Stamp {
-    pub(crate) at: UnixTime,
-    pub(crate) signer: String,
+    pub at: UnixTime,
+    pub signer: String,
     /// `RFC 3161` or `PKCS#9`.
-    pub(crate) form: &'static str,
+    pub form: &'static str,
 }
 
 #[derive(Debug, Clone, Copy)]

@@ -26,10 +26,10 @@ pub(crate) struct Malformed(pub(crate) &'static str);
 
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Element<'a> {
-    pub(crate) tag: u8,
+    pub tag: u8,
     /// With tag and length.
-    pub(crate) whole: &'a [u8],
-    pub(crate) body: &'a [u8],
+    pub whole: &'a [u8],
+    pub body: &'a [u8],
 }
 
 impl<'a> Element<'a> {

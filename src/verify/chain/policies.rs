@@ -130,8 +130,8 @@ fn is_understood(value: &[u8]) -> bool {
 /// An algorithm of webpki that verifies what the issuer signed in the place of what is shown.
 #[derive(Debug)]
 pub(super) struct SignedPartAlgorithm<'a> {
-    pub(super) inner: &'static dyn SignatureVerificationAlgorithm,
-    pub(super) view: &'a PolicyView,
+    pub inner: &'static dyn SignatureVerificationAlgorithm,
+    pub view: &'a PolicyView,
 }
 
 impl SignatureVerificationAlgorithm for SignedPartAlgorithm<'_> {

@@ -17,19 +17,19 @@ const PUBLIC_SUBKEY: u8 = 14;
 /// A transferable public key, which OpenPGP implementations call a certificate.
 #[derive(Debug)]
 pub(super) struct KeyCertificate {
-    pub(super) primary: PublicKey,
+    pub primary: PublicKey,
     /// Over the primary key itself.
-    pub(super) signatures: Vec<SignaturePacket>,
-    pub(super) users: Vec<(Vec<u8>, Vec<SignaturePacket>)>,
-    pub(super) subkeys: Vec<(PublicKey, Vec<SignaturePacket>)>,
+    pub signatures: Vec<SignaturePacket>,
+    pub users: Vec<(Vec<u8>, Vec<SignaturePacket>)>,
+    pub subkeys: Vec<(PublicKey, Vec<SignaturePacket>)>,
 }
 
 /// Keys, and what takes them or their parts back.
 #[derive(Debug, Default)]
 pub(super) struct Keyring {
-    pub(super) certificates: Vec<KeyCertificate>,
+    pub certificates: Vec<KeyCertificate>,
     /// Wherever they stand: behind the key, a user or a subkey, behind another key, or before all of them.
-    pub(super) revocations: Vec<Revocation>,
+    pub revocations: Vec<Revocation>,
 }
 
 /// Subject of the signatures that follow.

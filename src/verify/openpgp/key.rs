@@ -31,8 +31,8 @@ struct Revokers<'a> {
 /// The key that made a signature.
 #[derive(Debug)]
 pub(super) struct SigningKey<'a> {
-    pub(super) key: &'a PublicKey,
-    pub(super) expires: Option<u64>,
+    pub key: &'a PublicKey,
+    pub expires: Option<u64>,
 }
 
 impl Validity {

@@ -16,11 +16,11 @@ use crate::verify::chain::LEAST_RSA_BITS;
 pub(super) struct PublicKey {
     body: Vec<u8>,
     /// Seconds since 1970.
-    pub(super) created: u64,
+    pub created: u64,
     algorithm: u8,
     material: Material,
     /// Of version 4, in hexadecimal.
-    pub(super) fingerprint: String,
+    pub fingerprint: String,
 }
 
 #[derive(Debug, Clone)]

@@ -88,26 +88,26 @@ impl Revocation {
 
 #[derive(Debug)]
 pub(super) struct SignaturePacket {
-    pub(super) kind: u8,
+    pub kind: u8,
     algorithm: u8,
-    pub(super) digest: u8,
+    pub digest: u8,
     /// From the version to the last hashed subpacket: what is signed behind the message.
     hashed: Vec<u8>,
     /// The first two bytes of the digest.
     left: [u8; 2],
     values: Vec<u8>,
     /// Seconds since 1970.
-    pub(super) created: Option<u64>,
+    pub created: Option<u64>,
     /// Seconds after its creation until the signature expires.
     lifetime: u64,
     /// Seconds after a key's creation until it expires.
-    pub(super) key_lifetime: u64,
-    pub(super) key_flags: Option<u8>,
+    pub key_lifetime: u64,
+    pub key_flags: Option<u8>,
     issuer_fingerprints: BTreeSet<String>,
     issuer_ids: BTreeSet<String>,
-    pub(super) embedded: Option<Box<SignaturePacket>>,
+    pub embedded: Option<Box<SignaturePacket>>,
     /// Fingerprints of the keys that may revoke the signed key and its parts (RFC 9580, 5.2.3.23).
-    pub(super) revokers: BTreeSet<String>,
+    pub revokers: BTreeSet<String>,
     /// A critical subpacket that is not known makes a signature invalid.
     has_unknown_critical: bool,
 }

@@ -8,7 +8,7 @@ use crate::verify::authenticode::ReadSeek;
 pub(super) struct ImageSection {
     address: u64,
     raw: u64,
-    pub(super) size: u64,
+    pub size: u64,
     flags: u32,
 }
 
@@ -16,7 +16,7 @@ pub(super) struct ImageSection {
 #[derive(Debug)]
 pub(super) struct ProgramImage {
     sections: Vec<ImageSection>,
-    pub(super) resources: Option<u64>,
+    pub resources: Option<u64>,
 }
 
 /// PE format, "Section Flags": IMAGE_SCN_CNT_INITIALIZED_DATA, IMAGE_SCN_MEM_READ and IMAGE_SCN_MEM_WRITE.
