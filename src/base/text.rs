@@ -40,6 +40,11 @@ pub fn format_path(path: &Path) -> String {
     path.display().to_string().replace(MAIN_SEPARATOR, "/")
 }
 
+/// The folder of a path; empty for a name alone.
+pub fn parent_folder(path: &Path) -> &Path {
+    path.parent().unwrap_or(Path::new(""))
+}
+
 /// The part after the last `/`: the name in a path.
 pub fn last_segment(path: &str) -> &str {
     path.rsplit('/').next().unwrap_or(path)

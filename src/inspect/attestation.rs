@@ -5,7 +5,7 @@ use std::path::Path;
 use crate::base::code::Code;
 use crate::base::digest::sha256_hex;
 use crate::base::json::is_one_json;
-use crate::base::text::convert_to_utf8;
+use crate::base::text::{convert_to_utf8, parent_folder};
 use crate::base::value::PinAlgorithm;
 use crate::catalog::{Keys, Trees};
 use crate::diagnostic::{Error, Finding, InternalError, Result};
@@ -265,7 +265,7 @@ fn check_record(
     record: &ImageRecord,
     lock: Option<&LockBytes>,
 ) -> Result<Vec<Evidence>> {
-    let folder = path.parent().unwrap_or(Path::new(""));
+    let folder = parent_folder(path);
     let mut evidence = Vec::new();
     for (name, sha256) in record.list_files() {
         let file = folder.join(name);

@@ -20,6 +20,7 @@ use crate::base::digest::sha256_hex;
 use crate::base::json::{format_json, parse_foreign, to_bytes};
 use crate::base::program::ProgramVersion;
 use crate::base::shell::quote_argument;
+use crate::base::text::parent_folder;
 use crate::base::url::is_plain_uri;
 use crate::base::value::Sha256;
 use crate::diagnostic::{Error, Result};
@@ -144,7 +145,7 @@ pub fn attest_image(
         return Err(Error::value(message, remedy));
     }
     let signer = read_signer(request)?;
-    let folder = file.parent().unwrap_or(Path::new("")).to_owned();
+    let folder = parent_folder(&file).to_owned();
     compare_record(request, &file, &bytes, printer)?;
     let mut files = read_files(&folder, &record, printer)?;
     let subjects = list_subjects_of(&record, &bytes);

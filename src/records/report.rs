@@ -17,6 +17,7 @@ use crate::attest::report::{
 use crate::bake::{CHECK_REPORT, CheckReport, REPORT_PAGE};
 use crate::base::json::format_plain;
 use crate::base::program::ProgramVersion;
+use crate::base::text::parent_folder;
 use crate::catalog::Trees;
 use crate::diagnostic::{ErrorReport, Result};
 use crate::guest::GUEST_PLAN_FILE;
@@ -89,7 +90,7 @@ pub fn describe_page(
     let folder = if path.is_dir() {
         path.clone()
     } else {
-        path.parent().unwrap_or(Path::new("")).to_owned()
+        parent_folder(&path).to_owned()
     };
     let record = match &image.baked {
         Some(value) => Some(ImageRecord::parse(&image.name, value)?),
@@ -130,7 +131,7 @@ fn link_place(page: &mut ImagePage) {
 /// The folder in `builds` that keeps the record of a workspace's image; any other path as it is.
 fn find_record_folder(path: &Path) -> Result<PathBuf> {
     let workspace = if path.file_name().is_some_and(|name| name == IMAGE_RECORD) {
-        path.parent().unwrap_or(Path::new("")).to_owned()
+        parent_folder(path).to_owned()
     } else {
         path.to_owned()
     };

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::base::choice::words;
 use crate::base::json::{format_json, parse_foreign};
+use crate::base::text::parent_folder;
 use crate::diagnostic::Result;
 use crate::io::fs;
 use crate::workspace::{BUILDS, IMAGE_RECORD};
@@ -98,7 +99,7 @@ pub fn keep_retirement(entry: &HistoryEntry, retirement: Option<Retirement>) -> 
 /// The file beside a record; for the record of a workspace beside the one that `builds` keeps of it.
 fn find_retirement_file(place: &Path) -> Result<PathBuf> {
     let folder = if place.file_name().is_some_and(|name| name == IMAGE_RECORD) {
-        place.parent().unwrap_or(Path::new(""))
+        parent_folder(place)
     } else {
         place
     };

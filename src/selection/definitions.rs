@@ -11,7 +11,7 @@ use std::sync::Arc;
 use crate::base::code::Code;
 use crate::base::digest::sha256_hex;
 use crate::base::names::format_suggestion;
-use crate::base::text::format_path;
+use crate::base::text::{format_path, parent_folder};
 use crate::diagnostic::{Classify, Error, ErrorClass, Finding, Location, Result};
 use crate::io::fs;
 use crate::model::definition::ImageDefinition;
@@ -107,7 +107,7 @@ impl DefinedImage {
 
     /// The folder to which paths in the definition are relative.
     pub fn folder(&self) -> &Path {
-        self.path.parent().unwrap_or(Path::new(""))
+        parent_folder(&self.path)
     }
 }
 

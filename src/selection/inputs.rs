@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use crate::base::code::Code;
 use crate::base::json;
-use crate::base::text::convert_to_utf8;
+use crate::base::text::{convert_to_utf8, parent_folder};
 use crate::base::toml::{FragmentError, LONGEST_FRAGMENT};
 use crate::diagnostic::{CodedError, Error, Result};
 use crate::io::fs::{self, FileError, LARGEST_TEXT, PathKind};
@@ -76,7 +76,7 @@ pub fn read_overrides(file: Option<&Path>, fields: &[String]) -> Result<Override
             &path.display().to_string(),
             &read_input("--overrides", path)?,
         )?;
-        load_keys(&mut given, path.parent().unwrap_or(Path::new("")))?;
+        load_keys(&mut given, parent_folder(path))?;
         overrides = given;
     }
     set_overrides(&mut overrides, fields)
@@ -269,11 +269,7 @@ pub fn read_policy(named: &NamedPolicy) -> Result<Policy> {
                 .as_mut()
                 .and_then(|rule| rule.roots.as_mut())
             {
-                inline_key(
-                    "policy signedScripts.roots",
-                    roots,
-                    path.parent().unwrap_or(Path::new("")),
-                )?;
+                inline_key("policy signedScripts.roots", roots, parent_folder(path))?;
                 if !key::is_content(roots) {
                     return Err(Error::value(
                         format!(

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use crate::base::code::Code;
 use crate::base::json;
+use crate::base::text::parent_folder;
 use crate::base::value::{ImageName, LONGEST_IMAGE_NAME};
 use crate::diagnostic::{CodedError, Error, Result};
 use crate::model::definition::ImageDefinition;
@@ -48,7 +49,7 @@ fn check_file_length(path: &Path) -> Result<()> {
 
 /// The images of one file, each with what all of them share.
 fn split_images(mut definition: ImageDefinition, path: &Path) -> Result<Vec<DefinedImage>> {
-    let folder = path.parent().unwrap_or(Path::new(""));
+    let folder = parent_folder(path);
     let containers = definition.images.named().is_none();
     let named = if containers {
         BTreeMap::new()
@@ -131,7 +132,7 @@ fn define_images(
     path: &Path,
 ) -> Result<Vec<DefinedImage>> {
     check_file_length(path)?;
-    let folder = path.parent().unwrap_or(Path::new(""));
+    let folder = parent_folder(path);
     let names: BTreeSet<String> = images.keys().map(ToString::to_string).collect();
     let names = Arc::new(names);
     let mut defined = Vec::new();
