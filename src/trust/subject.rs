@@ -1,6 +1,6 @@
 //! Subjects: everything that lands in an image, is installed from it later, or runs on the building machine.
 //!
-//! [`list_subjects`](super::list_subjects) is the only place that enumerates them. Policy, lock and reports walk its
+//! [`list_subjects`](super::subjects::list_subjects) is the only place that enumerates them. Policy, lock and reports walk its
 //! list.
 
 use std::collections::{BTreeMap, BTreeSet};
