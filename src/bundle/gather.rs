@@ -96,12 +96,12 @@ pub fn gather_bundle(
 }
 
 fn windows_release(lock: &Lock) -> Result<String> {
-    Ok(lock.selection.windows.clone().ok_or_else(|| {
+    lock.selection.windows.clone().ok_or_else(|| {
         Error::value(
             "the lock names no Windows release",
             "run `imagegen lock` to write a new one",
         )
-    })?)
+    })
 }
 
 fn index_tools(tools: &[PlatformTool]) -> Result<Vec<IndexedTool>> {

@@ -25,13 +25,13 @@ pub(super) fn parse_images(path: &Path, bytes: &[u8]) -> Result<Vec<DefinedImage
 fn name_by_file(path: &Path) -> Result<ImageName> {
     let stem = path.file_stem().unwrap_or_default().to_string_lossy();
     let name = stem.parse::<ImageName>();
-    Ok(name.map_err(|error| {
+    name.map_err(|error| {
         let message = format!("{}: its name is that of its image: {error}", path.display());
         Error::value(
             message,
             "rename the file, or define the image below `images`",
         )
-    })?)
+    })
 }
 
 /// The lockfiles of several images have the name of the file before their own.
