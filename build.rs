@@ -73,7 +73,8 @@ fn main() -> Result<()> {
     let state = Sha256::new_with_prefix(entries).serialize();
     writeln!(
         source,
-        "pub static SCRIPTS_DIGEST: DigestedStart = DigestedStart {{ length: {}, state: &{:?} }};",
+        "#[allow(clippy::unreadable_literal)]
+pub static SCRIPTS_DIGEST: DigestedStart = DigestedStart {{ length: {}, state: &{:?} }};",
         entries.len(),
         state.as_slice(),
     )?;

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use crate::base::code::Code;
 use crate::base::stream::copy_pieces;
+use crate::base::text::last_segment;
 use crate::base::version::Version;
 use crate::catalog::Trees;
 use crate::diagnostic::{Classify, Error, ErrorClass, InternalError, Result};
@@ -337,7 +338,7 @@ fn install_program(verified: &VerifiedArtifact, folder: &Path) -> Result<PathBuf
     };
     // Packer knows a plugin by the name that its publisher gave it.
     let name = program.member.as_str();
-    let path = folder.join(name.rsplit('/').next().unwrap_or(name));
+    let path = folder.join(last_segment(name));
     let archive = fs::open_file(verified.fetched().path())?;
     fs::write_program_with(&path, |file| {
         archive::read_members(

@@ -43,7 +43,7 @@ function Get-ShellObstacle {
     if (-not [Environment]::Is64BitProcess) {
         'this is a 32-bit process, ' + ($line -f $env:SystemRoot, 'Sysnative')
     }
-    if ("$env:SystemRoot" -ne 'C:\Windows') { "Windows is in $env:SystemRoot, and the plan names C:\Windows" }
+    if ("$env:SystemRoot" -match '^[ABD-Z]:') { "Windows is in $env:SystemRoot, and the plan names C:\Windows" }
 }
 
 # Bytes that are free where Windows is.

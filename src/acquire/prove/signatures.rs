@@ -2,6 +2,7 @@
 
 use crate::base::code::Code;
 use crate::base::digest::sha256_hex;
+use crate::base::text::last_segment;
 use crate::base::url::HttpUrl;
 use crate::catalog::Keys;
 use crate::fetch::FetchedArtifact;
@@ -100,7 +101,7 @@ pub(super) fn check_signatures(
             .map(|proven| subject.complete_facts(proven));
         let name = match &subject {
             SignedSource::Artifact(_) => artifact.file.clone(),
-            SignedSource::Sums(sums) => sums.url.rsplit('/').next().unwrap_or_default().to_owned(),
+            SignedSource::Sums(sums) => last_segment(&sums.url).to_owned(),
         };
         found.push(record_evidence(
             kind,

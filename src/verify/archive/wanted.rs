@@ -4,6 +4,7 @@ use super::glob::matches_glob;
 use super::names::escape_name;
 use super::{Entry, ProofError};
 use crate::base::code::Code;
+use crate::base::text::last_segment;
 
 /// Members that are asked for. Each name must be there, and the globs must match something.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -89,7 +90,7 @@ fn missing_member_error(name: &str, entries: &[Entry]) -> ProofError {
 }
 
 fn fold_file_name(path: &str) -> String {
-    path.rsplit('/').next().unwrap_or(path).to_lowercase()
+    last_segment(path).to_lowercase()
 }
 
 fn collect_texts<S: AsRef<str>>(texts: impl IntoIterator<Item = S>) -> Vec<String> {

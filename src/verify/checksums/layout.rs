@@ -3,7 +3,7 @@
 
 use super::{ChecksumLine, ProofError, shorten_text};
 use crate::base::code::Code;
-use crate::base::text::is_alphanumeric_or;
+use crate::base::text::{is_alphanumeric_or, is_hex};
 
 /// Entries of a block of lines, and how many lines they are.
 type LineBlock = (usize, Vec<ChecksumLine>);
@@ -82,9 +82,8 @@ fn is_base64_digest(line: &str) -> bool {
         && is_alphanumeric_or(digits.trim_end_matches('='), "+/")
 }
 
-fn is_hex(text: &str) -> bool {
-    matches!(text.len(), 32 | 40 | 56 | 64 | 96 | 128)
-        && text.bytes().all(|byte| byte.is_ascii_hexdigit())
+fn is_digest(text: &str) -> bool {
+    matches!(text.len(), 32 | 40 | 56 | 64 | 96 | 128) && is_hex(text)
 }
 
 /// Algorithm and digits of `hex`, or of `sha256:hex` as registries and GitHub write it.
@@ -96,7 +95,7 @@ fn split_digest(word: &str) -> Option<(Option<String>, &str)> {
     let is_known = algorithm
         .as_deref()
         .is_none_or(|own| matches!(own, "sha256" | "sha512"));
-    (is_known && is_hex(digest)).then_some((algorithm, digest))
+    (is_known && is_digest(digest)).then_some((algorithm, digest))
 }
 
 fn parse_bare_line(line: &str) -> Option<ChecksumLine> {
@@ -158,7 +157,7 @@ fn parse_bsd_line(line: &str) -> Option<ChecksumLine> {
     let name = keep_name(name);
     // Of a pipe, older ones name no algorithm.
     let known = !algorithm.is_empty() || name.is_none();
-    let is_entry = known && is_alphanumeric_or(algorithm, "-/") && is_hex(digest);
+    let is_entry = known && is_alphanumeric_or(algorithm, "-/") && is_digest(digest);
     (is_entry && name.as_deref() != Some("")).then(|| ChecksumLine {
         algorithm: Some(algorithm.to_owned()).filter(|algorithm| !algorithm.is_empty()),
         digest: digest.to_lowercase(),
@@ -191,7 +190,7 @@ fn parse_gnupg(lines: &[&str]) -> Option<LineBlock> {
         && algorithm
             .as_deref()
             .is_none_or(|own| is_alphanumeric_or(own, ""));
-    (is_entry && is_hex(&digest)).then(|| {
+    (is_entry && is_digest(&digest)).then(|| {
         let entry = ChecksumLine {
             algorithm,
             digest: digest.to_lowercase(),
@@ -211,7 +210,7 @@ fn parse_certutil(lines: &[&str]) -> Option<LineBlock> {
     let name = name.trim_end().trim_end_matches(':');
     let name = name.strip_prefix("file ").unwrap_or(name).trim();
     let digest: String = digits.chars().filter(|c| !c.is_whitespace()).collect();
-    let is_entry = is_alphanumeric_or(algorithm, "") && !name.is_empty() && is_hex(&digest);
+    let is_entry = is_alphanumeric_or(algorithm, "") && !name.is_empty() && is_digest(&digest);
     if !is_entry || parse_gnu_line(digits).is_some() {
         return None;
     }
@@ -250,7 +249,7 @@ fn parse_powershell_row(row: &str) -> Option<ChecksumLine> {
     let (algorithm, rest) = row.split_once(' ')?;
     let (digest, path) = rest.trim_start().split_once(' ')?;
     let path = path.trim();
-    let is_row = is_alphanumeric_or(algorithm, "") && is_hex(digest) && !path.is_empty();
+    let is_row = is_alphanumeric_or(algorithm, "") && is_digest(digest) && !path.is_empty();
     (is_row && !algorithm.is_empty()).then(|| ChecksumLine {
         algorithm: Some(algorithm.to_owned()),
         digest: digest.to_lowercase(),
@@ -262,7 +261,7 @@ fn parse_powershell_row(row: &str) -> Option<ChecksumLine> {
 fn parse_powershell_list(lines: &[&str]) -> Option<LineBlock> {
     let mut rest = lines;
     let algorithm = take_field(&mut rest, "Algorithm");
-    let digest = take_field(&mut rest, "Hash").filter(|digest| is_hex(digest))?;
+    let digest = take_field(&mut rest, "Hash").filter(|digest| is_digest(digest))?;
     let path = take_field(&mut rest, "Path")?;
     let entry = ChecksumLine {
         algorithm,
