@@ -54,7 +54,7 @@ impl Classify for OperatorToolError {
 /// at the name first.
 ///
 /// # Errors
-/// As [`run_and_collect`]; the document cannot be written.
+/// The document cannot be written, or the program does not start or fails.
 pub fn scan_document(command: &str, name: &str, text: &str, printer: &Printer) -> Result<()> {
     let scratch = Scratch::new("scan")?;
     let path = scratch.path().join(name);
