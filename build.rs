@@ -73,7 +73,7 @@ fn main() -> Result<()> {
     let state = Sha256::new_with_prefix(entries).serialize();
     writeln!(
         source,
-        "#[allow(clippy::unreadable_literal)]
+        "#[allow(clippy::unreadable_literal, reason = \"written by a program\")]
 pub static SCRIPTS_DIGEST: DigestedStart = DigestedStart {{ length: {}, state: &{:?} }};",
         entries.len(),
         state.as_slice(),
