@@ -36,15 +36,21 @@ fn main() -> Result<()> {
             tree.to_uppercase()
         )?;
         for path in list_files(&folder)? {
-            let digest = format_sha256(&read_file(&folder.join(&path))?);
+            let bytes = read_file(&folder.join(&path))?;
+            let digest = format_sha256(&bytes);
             // Not the whole path: the sources may be moved, and Cargo does not run this script again for that.
             let file = format!(
                 "concat!(env!(\"CARGO_MANIFEST_DIR\"), {:?})",
                 format!("/{tree}/{path}")
             );
+            let json = if path.ends_with(".json") {
+                format!("{:?}", strip_layout(std::str::from_utf8(&bytes)?))
+            } else {
+                "\"\"".to_owned()
+            };
             writeln!(
                 source,
-                "    EmbeddedFile {{ path: {path:?}, bytes: include_bytes!({file}), sha256: {digest:?} }},"
+                "    EmbeddedFile {{ path: {path:?}, bytes: include_bytes!({file}), sha256: {digest:?}, json: {json} }},"
             )?;
         }
         writeln!(source, "];")?;
@@ -145,6 +151,22 @@ fn list_files(root: &Path) -> Result<Vec<String>> {
     }
     files.sort();
     Ok(files)
+}
+
+/// JSON without the spaces and line breaks between its values, which are a fifth of our files.
+fn strip_layout(json: &str) -> String {
+    let mut text = String::with_capacity(json.len());
+    let (mut is_string, mut is_escaped) = (false, false);
+    for character in json.chars() {
+        if is_string || !character.is_ascii_whitespace() {
+            text.push(character);
+        }
+        if character == '"' && !is_escaped {
+            is_string = !is_string;
+        }
+        is_escaped = is_string && character == '\\' && !is_escaped;
+    }
+    text
 }
 
 /// The digest of a catalog: the SHA-256 of one line `SHA256  PATH` for each file, in the order of the paths, as

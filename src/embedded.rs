@@ -20,6 +20,8 @@ struct EmbeddedFile {
     bytes: &'static [u8],
     /// By the build script; a test compares it with [`sha256_hex`].
     sha256: &'static str,
+    /// The same without what is between its values, for a parser; empty for what is no JSON.
+    json: &'static str,
 }
 
 // `HELP`, `MANIFESTS`, `PACKER` and `PROVISIONERS`: each file, sorted by path. `SCRIPTS_DIGEST`: of the files in
@@ -203,11 +205,9 @@ impl Tree {
         path: &str,
         bytes: &[u8],
     ) -> Result<T, JsonError> {
-        let parse = match self.find_built_in(path) {
-            Some(_) => json::parse_embedded,
-            None => json::parse_json,
-        };
-        parse(&self.file_label(path), bytes)
+        let built_in = self.find_built_in(path);
+        let parsed = built_in.and_then(|file| json::parse_embedded(file.json));
+        parsed.map_or_else(|| json::parse_json(&self.file_label(path), bytes), Ok)
     }
 
     /// A JSON file as a value that all copies of the tree share, so that many plans parse it once.

@@ -7,6 +7,7 @@ mod message;
 mod strict;
 
 use schemars::JsonSchema;
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_path_to_error::{Path, Segment};
 
@@ -69,23 +70,14 @@ pub fn parse_json<'a, T: Deserialize<'a> + JsonSchema>(
     Ok(value)
 }
 
-/// Parses a file that is built into the program. A test parses the same files with [`parse_json`].
-///
-/// # Errors
-/// As [`parse_json`], without repeated keys, arrays in place of objects and control characters.
+/// Parses what is built into the program; none where it is no such value. A test parses the same files with
+/// [`parse_json`], which says why.
 #[expect(
     clippy::disallowed_methods,
     reason = "a test reads the program's own files strictly"
 )]
-pub fn parse_embedded<'a, T: Deserialize<'a> + JsonSchema>(
-    file: &str,
-    bytes: &'a [u8],
-) -> Result<T, JsonError> {
-    // As text: a slice is checked for UTF-8 at each string, a file is one.
-    let value = std::str::from_utf8(bytes)
-        .ok()
-        .and_then(|text| serde_json::from_str(text).ok());
-    value.map_or_else(|| parse_json(file, bytes), Ok)
+pub fn parse_embedded<T: DeserializeOwned>(text: &str) -> Option<T> {
+    serde_json::from_str(text).ok()
 }
 
 fn json_error(

@@ -90,5 +90,5 @@ fn list_lines(text: &'static str) -> impl Iterator<Item = &'static str> {
 /// # Panics
 /// Never: a test parses every pin that the program carries.
 fn parse_line(line: &str) -> Pin {
-    parse_embedded("pins", line.as_bytes()).expect("the program's own pins are well-formed")
+    parse_embedded(line).expect("the program's own pins are well-formed")
 }
