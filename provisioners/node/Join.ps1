@@ -91,6 +91,23 @@ function Get-CompletionMark {
     Join-Path -Path $script:Root -ChildPath 'state/completed'
 }
 
+# A mutex that SYSTEM made gives administrators no right to take it
+# (https://github.com/litedb-org/LiteDB/issues/1658): where the task has it, a person's join asks again.
+function Open-CompletionMutex {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] [int] $Seconds)
+    Start-Deadline -Name 'completing the node' -Seconds $Seconds
+    while ($true) {
+        try {
+            return New-Object -TypeName Threading.Mutex -ArgumentList $false, 'Global\imagegen-complete'
+        } catch {
+            if ($_.Exception.GetBaseException() -isnot [UnauthorizedAccessException]) { throw }
+        }
+        $null = Get-TimeLeft -Doing 'waiting for another process that completes this node'
+        Start-Sleep -Milliseconds 500
+    }
+}
+
 # Agents with access to the host do all of this, and the facts name nothing then.
 function Complete-Node {
     [CmdletBinding()]
@@ -98,7 +115,7 @@ function Complete-Node {
     $facts = Get-NodeFact
     if (-not (Test-Path -LiteralPath "$($facts.conf)\kubelet.conf" -PathType Leaf)) { return }
     # One at a time: the task's, and a person's or a join's. One that was ended left it to this one.
-    $mutex = New-Object -TypeName Threading.Mutex -ArgumentList $false, 'Global\imagegen-complete'
+    $mutex = Open-CompletionMutex -Seconds $Seconds
     $isFree = $true
     try { $isFree = $mutex.WaitOne(1000 * $Seconds) } catch [Threading.AbandonedMutexException] { $isFree = $true }
     if (-not $isFree) { throw 'another process completes this node and does not end' }
