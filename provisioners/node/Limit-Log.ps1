@@ -5,6 +5,7 @@ Keeps the logs of this node's services, and those of these scripts, small.
 .DESCRIPTION
 Run by a task each day. A log that has grown too large is copied to NAME.1 and emptied where it is, because the
 service that writes it keeps it open; what is written in between is lost. Older copies move on to NAME.2 and so on.
+Where the disk has no room for a copy, none is made.
 Files that nothing was written to for a month go. Logs of pods and containers are the kubelet's.
 Exit codes: 0 done, 1 a log could not be limited, 2 plan or scripts refused.
 

@@ -29,7 +29,8 @@ function Get-LogLength {
     try { $log.Length } finally { $log.Dispose() }
 }
 
-# Empties a log where it is, after a copy of it. While the log is open, its folder stays the one that it is.
+# Empties a log where it is, after a copy of it where copies are kept. While the log is open, its folder stays the
+# one that it is.
 function Clear-Log {
     [CmdletBinding()]
     param([Parameter(Mandatory)] [string] $Path, [Parameter(Mandatory)] [string] $Below,
@@ -40,11 +41,13 @@ function Clear-Log {
             $older = "$Path.$($i - 1)"
             if ([IO.File]::Exists($older)) { Move-File -From $older -To "$Path.$i" }
         }
-        # A link that leads to nothing is there as well.
-        $isThere = [int](New-Object -TypeName IO.FileInfo -ArgumentList "$Path.1").Attributes -ne -1
-        if ($isThere) { Remove-PlainItem -Path "$Path.1" -Below $Below }
-        $copy = Open-PlainFile -Path "$Path.1" -Below $Below -Access 'Write'
-        try { $log.CopyTo($copy) } finally { $copy.Dispose() }
+        if ($Keep -gt 0) {
+            # A link that leads to nothing is there as well.
+            $isThere = [int](New-Object -TypeName IO.FileInfo -ArgumentList "$Path.1").Attributes -ne -1
+            if ($isThere) { Remove-PlainItem -Path "$Path.1" -Below $Below }
+            $copy = Open-PlainFile -Path "$Path.1" -Below $Below -Access 'Write'
+            try { $log.CopyTo($copy) } finally { $copy.Dispose() }
+        }
         $log.SetLength(0)
     } finally {
         $log.Dispose()
@@ -63,15 +66,20 @@ function Get-OwnLog {
 }
 
 # Empties a log that has grown too large, and says whether it did. One that cannot be touched must not keep the
-# others.
+# others. One that fills the disk leaves no room for a copy.
 function Limit-LogLength {
     [CmdletBinding()]
     param([Parameter(Mandatory)] [string] $Path, [Parameter(Mandatory)] [string] $Below,
         [Parameter(Mandatory)] [long] $Most, [Parameter(Mandatory)] [int] $Keep)
     try {
         if ((Get-LogLength -Path $Path -Below $Below) -le $Most) { return $false }
+        $kept = "its end is in $([IO.Path]::GetFileName($Path)).1"
+        if ((Get-FreeSpace) -lt (Get-LogLength -Path $Path -Below $Below)) {
+            $Keep = 0
+            $kept = 'without a copy, for which the disk has no room'
+        }
         Clear-Log -Path $Path -Below $Below -Keep $Keep
-        Write-NodeLine -Text "$Path is emptied, its end is in $([IO.Path]::GetFileName($Path)).1"
+        Write-NodeLine -Text "$Path is emptied, $kept"
         return $true
     } catch {
         Write-NodeLine -Text "$Path is not emptied: $($_.Exception.Message)"

@@ -3,7 +3,7 @@
 use super::root;
 
 /// File below `provisioners/`, text, and what happens without it.
-const KEPT: [(&str, &str, &str); 56] = [
+const KEPT: [(&str, &str, &str); 57] = [
     (
         "node/Upgrade-Node.ps1",
         "            Clear-PreviousPayload\n            $switched = $true",
@@ -93,6 +93,11 @@ const KEPT: [(&str, &str, &str); 56] = [
         "node/Join.ps1",
         "-isnot [UnauthorizedAccessException]) { throw }",
         "a person's join fails at its end, because the task of SYSTEM completes the node at that moment",
+    ),
+    (
+        "node/Logs.ps1",
+        "if ((Get-FreeSpace) -lt (Get-LogLength ",
+        "a log that has filled the disk is never emptied, for want of room for its copy",
     ),
     (
         "node/Join-Node.ps1",

@@ -62,6 +62,16 @@ function Test-NodeLog {
     $size = [IO.FileInfo]::new($log).Length
     Assert-That -Name 'is emptied all the same' -Holds ($size -eq 0) -Detail $run.text
 
+    # A disk that is full has no room for a copy.
+    [IO.File]::WriteAllText($log, '5' * 2097152)
+    Set-Simulation -Area 'os' -Name 'free' -Value 1024
+    $run = Invoke-NodeScript -World $world -Name 'Limit-Log' -With @{ MaximumMegabytes = 1 }
+    Set-Simulation -Area 'os' -Name 'free' -Value $null
+    Assert-Run -Name 'a log on a full disk' -Run $run -Code 0 -Text 'without a copy'
+    $size = [IO.FileInfo]::new($log).Length
+    $holds = $size -eq 0 -and [IO.File]::ReadAllText("$log.1").StartsWith('4')
+    Assert-That -Name 'is emptied, and the copy before stays' -Holds $holds -Detail $run.text
+
     # Of the scripts themselves.
     $own = "$world/C/imagegen/state/errors.log"
     [IO.File]::WriteAllText($own, 'x' * 2097152)
