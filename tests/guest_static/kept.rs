@@ -3,7 +3,7 @@
 use super::root;
 
 /// File below `provisioners/`, text, and what happens without it.
-const KEPT: [(&str, &str, &str); 57] = [
+const KEPT: [(&str, &str, &str); 58] = [
     (
         "node/Upgrade-Node.ps1",
         "            Clear-PreviousPayload\n            $switched = $true",
@@ -98,6 +98,11 @@ const KEPT: [(&str, &str, &str); 57] = [
         "node/Logs.ps1",
         "if ((Get-FreeSpace) -lt (Get-LogLength ",
         "a log that has filled the disk is never emptied, for want of room for its copy",
+    ),
+    (
+        "engine/windows/machine.ps1",
+        "-Accept 0, 1115, 1190",
+        "a restart that another program has begun ends the installation as a failure",
     ),
     (
         "node/Join-Node.ps1",

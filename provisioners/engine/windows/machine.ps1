@@ -53,10 +53,11 @@ function Get-FreeSpace {
     (Get-CimInstance -ClassName 'Win32_LogicalDisk' -Filter "DeviceID='$env:SystemDrive'").FreeSpace
 }
 
-# In a few seconds, so that the caller can still end.
+# In a few seconds, so that the caller can still end. 1115, 1190: somebody else has begun a restart, or planned one
+# (https://github.com/hashicorp/packer/pull/7071).
 function Request-Restart {
     [CmdletBinding()]
     param()
     $arguments = @('/r', '/t', '5', '/d', 'p:4:1')
-    $null = Invoke-Native -Program "$script:System32\shutdown.exe" -Arguments $arguments
+    $null = Invoke-Native -Program "$script:System32\shutdown.exe" -Arguments $arguments -Accept 0, 1115, 1190
 }
