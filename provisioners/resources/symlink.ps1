@@ -1,9 +1,11 @@
 # A symbolic link to a directory.
 function Get-symlinkResource {
     [CmdletBinding()]
-    param([Parameter(Mandatory)] [string] $path)
-    $target = Get-LinkTarget -Path $path
-    if ($null -ne $target) { return @{ ensure = 'present'; target = $target } }
+    param([Parameter(Mandatory)] [string] $path, [string] $target)
+    $found = Get-LinkTarget -Path $path
+    # Windows has backslashes in a target, and no case.
+    if ($found -eq $target.Replace('/', '\').TrimEnd('\')) { $found = $target }
+    if ($null -ne $found) { return @{ ensure = 'present'; target = $found } }
     if (Test-Path -LiteralPath $path) { return @{ ensure = 'not a link' } }
     @{ ensure = 'absent' }
 }

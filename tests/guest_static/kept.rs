@@ -3,7 +3,7 @@
 use super::root;
 
 /// File below `provisioners/`, text, and what happens without it.
-const KEPT: [(&str, &str, &str); 58] = [
+const KEPT: [(&str, &str, &str); 59] = [
     (
         "node/Upgrade-Node.ps1",
         "            Clear-PreviousPayload\n            $switched = $true",
@@ -103,6 +103,11 @@ const KEPT: [(&str, &str, &str); 58] = [
         "engine/windows/machine.ps1",
         "-Accept 0, 1115, 1190",
         "a restart that another program has begun ends the installation as a failure",
+    ),
+    (
+        "resources/symlink.ps1",
+        "-eq $target.Replace('/', '\\').TrimEnd('\\')",
+        "a link whose target is written with slashes is made anew by each run, and never right",
     ),
     (
         "node/Join-Node.ps1",
