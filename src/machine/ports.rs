@@ -27,7 +27,7 @@ fn add_rule(port: &PortUse, machine: &Machine) -> Port {
         protocol: port.protocol,
         direction: port.direction,
         program: port.program.clone(),
-        rule: rule.map(|rule| rule.it.rule_name.clone()),
+        rule: rule.map(|rule| rule.it.rule_name.to_string()),
     }
 }
 

@@ -49,7 +49,37 @@ text_value!(
     /// The name of a service (`CreateServiceW`, `lpServiceName`).
     ServiceName,
     is_service_name,
-    "the name of a service: expected at most 256 characters without `/` and `\\`, such as `kubelet`"
+    "the name of a service: expected at most 256 characters without `/\\*?[]'` and backticks, such as `kubelet`"
+);
+
+text_value!(
+    /// The name of a firewall rule, a feature or a capability. Windows takes a pattern in its place, which finds none
+    /// of that name, or others (<https://github.com/dsccommunity/NetworkingDsc/issues/348>).
+    LiteralName,
+    |text| !text.trim().is_empty() && !has_pattern(text) && !text.contains(char::is_control),
+    "a name that Windows takes as it is: expected text without `*?[]` and backticks, such as `Containers`"
+);
+
+text_value!(
+    /// The name of a task, with its folders (<https://github.com/ansible-collections/community.windows/pull/168>).
+    TaskName,
+    is_task_name,
+    "the name of a task: expected text without `/:*?\"<>|[]` and backticks, such as `Corp\\clean`"
+);
+
+text_value!(
+    /// The name of an environment variable.
+    VariableName,
+    |text| !text.is_empty() && find_variable_fault(text).is_none() && !text.contains(char::is_control),
+    "the name of an environment variable: expected text without `=`, such as `HTTP_PROXY`",
+    find_variable_fault
+);
+
+text_value!(
+    /// Text that a script prints, as the guest compares it.
+    PrintedText,
+    |text| text.trim() == text,
+    "what a script prints: expected text without blanks at both ends, such as `True`"
 );
 
 text_value!(
@@ -136,10 +166,34 @@ fn is_account_name(text: &str) -> bool {
         && !text.chars().all(|c| c == '.' || c == ' ')
 }
 
+/// Scripts ask for a service by commands that take patterns, and by its name in quotation marks.
 fn is_service_name(text: &str) -> bool {
     (1..=256).contains(&text.encode_utf16().count())
         && text.trim() == text
-        && !text.contains(|c: char| c.is_control() || r"/\".contains(c))
+        && !has_pattern(text)
+        && !text.contains(|c: char| c.is_control() || r"/\'".contains(c))
+}
+
+/// Whether PowerShell takes the text for a pattern.
+fn has_pattern(text: &str) -> bool {
+    text.contains(['*', '?', '[', ']', '`'])
+}
+
+fn is_task_name(text: &str) -> bool {
+    let names = text.strip_prefix('\\').unwrap_or(text).split('\\');
+    let has_names = names.clone().all(|name| !name.trim().is_empty());
+    has_names
+        && !has_pattern(text)
+        && !text.contains(|c: char| c.is_control() || "/:\"<>|".contains(c))
+}
+
+/// A whole new `Path` would take away that of Windows and of each step.
+fn find_variable_fault(text: &str) -> Option<String> {
+    if text.eq_ignore_ascii_case("path") {
+        return Some("is made of entries: write a `pathEntry` for each".to_owned());
+    }
+    text.contains('=')
+        .then(|| "has `=`, which ends a name".to_owned())
 }
 
 /// Keywords that `New-NetFirewallRule` documents for remote addresses.
@@ -188,7 +242,8 @@ fn is_registry_key(text: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::{
-        AccountName, HexBytes, KbId, Ports, RegistryKey, RemoteAddress, ServiceName, WindowsPath,
+        AccountName, HexBytes, KbId, LiteralName, Ports, PrintedText, RegistryKey, RemoteAddress,
+        ServiceName, TaskName, VariableName, WindowsPath,
     };
     use crate::base::value::{
         Cidr, ComponentName, DnsName, HostPattern, ImageReference, Ipv4Address, NoProxy, Registry,
@@ -334,6 +389,16 @@ mod tests {
             "HKLM:a",
         ]);
         refused::<ServiceName>(&["", " a", "a/b", r"a\b", "a\u{7}", &"a".repeat(257)]);
+        refused::<ServiceName>(&["a's", "a*", "a[1]"]);
+        refused::<LiteralName>(&["", " ", "*", "Web-?", "corp [agent] in", "a`b", "a\u{7}"]);
+        refused::<TaskName>(&[
+            "", r"\", r"a\\b", r"a\", "a/b", "a:b", "a*", "a[1]", "a\"b", "a|b",
+        ]);
+        refused::<VariableName>(&["", "a=b", "PATH", "Path", "a\u{7}"]);
+        refused::<PrintedText>(&[" True", "True\r\n"]);
+        assert!("ProgramFiles(x86)".parse::<VariableName>().is_ok());
+        assert!("OpenSSH.Server~~~~0.0.1.0".parse::<LiteralName>().is_ok());
+        assert!(r"\Corp\clean up (daily)".parse::<TaskName>().is_ok());
         refused::<RemoteAddress>(&[
             "",
             "banana",

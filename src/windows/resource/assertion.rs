@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::super::value::{ServiceName, WindowsPath};
+use super::super::value::{PrintedText, ServiceName, WindowsPath};
 use super::{Identity, ResourceType, ServiceState};
 
 /// Something that must hold. The engine can only compare it.
@@ -56,7 +56,7 @@ pub struct Script {
     /// Prints the actual state and changes nothing.
     pub test: String,
     /// Expected output of `test`, without blanks at both ends.
-    pub expected: String,
+    pub expected: PrintedText,
     /// Brings the machine into the expected state.
     pub set: String,
 }

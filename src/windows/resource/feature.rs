@@ -3,14 +3,14 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::super::value::{KbId, WindowsPath};
+use super::super::value::{KbId, LiteralName, WindowsPath};
 use super::{Artifact, Identity, PinnedUrl, ResourceType};
 
 /// A role or feature of Windows Server.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct WindowsFeature {
-    pub feature: String,
+    pub feature: LiteralName,
     pub installed: bool,
 }
 
@@ -18,7 +18,7 @@ pub struct WindowsFeature {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct WindowsCapability {
-    pub capability: String,
+    pub capability: LiteralName,
     pub installed: bool,
 }
 
@@ -47,13 +47,13 @@ pub struct WindowsUpdate {
 
 impl ResourceType for WindowsFeature {
     fn identity(&self) -> Identity {
-        Identity::new("feature", &["feature"], &self.feature)
+        Identity::new("feature", &["feature"], self.feature.as_str())
     }
 }
 
 impl ResourceType for WindowsCapability {
     fn identity(&self) -> Identity {
-        Identity::new("capability", &["capability"], &self.capability)
+        Identity::new("capability", &["capability"], self.capability.as_str())
     }
 }
 

@@ -5,7 +5,7 @@ use std::net::Ipv4Addr;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::super::value::{AccountName, AccountSid, Ports, RemoteAddress};
+use super::super::value::{AccountName, AccountSid, LiteralName, Ports, RemoteAddress};
 use super::{Desired, Identity, ResourceType};
 use crate::base::choice::words;
 use crate::base::nonempty::NonEmpty;
@@ -14,7 +14,7 @@ use crate::base::nonempty::NonEmpty;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct FirewallRule {
-    pub rule_name: String,
+    pub rule_name: LiteralName,
     #[serde(flatten)]
     pub desired: Desired<FirewallSettings>,
 }
@@ -127,7 +127,7 @@ pub struct HnsSettings {
 
 impl ResourceType for FirewallRule {
     fn identity(&self) -> Identity {
-        Identity::new("firewall rule", &["ruleName"], &self.rule_name)
+        Identity::new("firewall rule", &["ruleName"], self.rule_name.as_str())
     }
 }
 

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, de};
 
-use super::super::value::{HexBytes, RegistryKey, WindowsPath};
+use super::super::value::{HexBytes, RegistryKey, VariableName, WindowsPath};
 use super::{Desired, Ensure, Identity, ResourceType};
 
 /// A registry value.
@@ -53,7 +53,7 @@ fn read_data<'de, T: Deserialize<'de>, D: Deserializer<'de>>(
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct EnvironmentVariable {
-    pub variable: String,
+    pub variable: VariableName,
     #[serde(flatten)]
     pub desired: Desired<EnvironmentValue>,
 }
@@ -84,7 +84,11 @@ impl ResourceType for RegistryValue {
 
 impl ResourceType for EnvironmentVariable {
     fn identity(&self) -> Identity {
-        Identity::new("environment variable", &["variable"], &self.variable)
+        Identity::new(
+            "environment variable",
+            &["variable"],
+            self.variable.as_str(),
+        )
     }
 }
 

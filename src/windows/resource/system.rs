@@ -3,14 +3,14 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::super::value::WindowsPath;
+use super::super::value::{TaskName, WindowsPath};
 use super::{Desired, Identity, ResourceType};
 
 /// A task that runs as SYSTEM, without time limit, and is tried again each minute when it fails.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ScheduledTask {
-    pub task_name: String,
+    pub task_name: TaskName,
     #[serde(flatten)]
     pub desired: Desired<TaskSettings>,
 }
@@ -92,7 +92,7 @@ pub struct SealCommand {
 
 impl ResourceType for ScheduledTask {
     fn identity(&self) -> Identity {
-        Identity::new("scheduled task", &["taskName"], &self.task_name)
+        Identity::new("scheduled task", &["taskName"], self.task_name.as_str())
     }
     fn paths(&self) -> Vec<&str> {
         self.program().into_iter().collect()
