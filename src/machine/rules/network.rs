@@ -11,6 +11,7 @@ use super::{Context, TargetSubject};
 
 pub(super) fn check_ports(context: &Context<'_>) {
     check_port_ranges(context);
+    check_rule_protocols(context);
     for port in &context.machine.ports {
         if port.direction == Direction::Inbound && port.rule.is_none() {
             let message = format!(
@@ -76,6 +77,23 @@ fn check_port_ranges(context: &Context<'_>) {
             let remedy = "choose TCP or UDP, and ports from 1 to 65535";
             context.add_problem(Code::PORT_MALFORMED, resource, message, remedy);
         }
+    }
+}
+
+/// Windows takes ports for TCP and UDP alone, and types of messages for ICMP
+/// (<https://learn.microsoft.com/windows/win32/api/netfw/nf-netfw-inetfwrule-put_localports>).
+fn check_rule_protocols(context: &Context<'_>) {
+    for rule in context.machine.present_resources::<FirewallRule>() {
+        let settings = rule.settings;
+        let names_ports = !settings.local_port.is_empty() || !settings.remote_port.is_empty();
+        let (what, protocols) = match settings.protocol.map(Protocol::has_ports) {
+            Some(false) | None if names_ports => ("ports", "TCP or UDP"),
+            Some(true) | None if settings.icmp_type.is_some() => ("`icmpType`", "ICMPv4 or ICMPv6"),
+            _ => continue,
+        };
+        let message = format!("has {what}, and its protocol is not {protocols}");
+        let remedy = "correct `protocol`, or leave the other out";
+        context.add_problem(Code::PORT_MALFORMED, rule.origin, message, remedy);
     }
 }
 

@@ -45,7 +45,8 @@ pub(super) fn check_programs(context: &Context<'_>) {
 }
 
 /// Settings that the service manager refuses or forgets: it starts no service whose list of variables is empty
-/// (<https://github.com/kardianos/service/issues/328>), keeps no reset period without actions, and takes no
+/// (<https://github.com/kardianos/service/issues/328>), keeps no reset period without actions, counts delays in
+/// milliseconds (<https://learn.microsoft.com/windows/win32/api/winsvc/ns-winsvc-sc_action>), and takes no
 /// dependencies for no change (<https://github.com/golang/go/issues/73494>).
 pub(super) fn check_settings(context: &Context<'_>) {
     for resource in context.resources {
@@ -80,6 +81,15 @@ fn find_faults(settings: &ServiceSettings) -> Vec<(String, &'static str)> {
             "has an empty `dependsOn`, which the service manager takes for no change".to_owned(),
             "remove `dependsOn`, or name a service",
         ));
+    }
+
+    for action in settings.failure_actions.iter().flatten() {
+        if action.delay_seconds > u32::MAX / 1000 {
+            faults.push((
+                format!("delays a failure action by {} s, which are more milliseconds than Windows counts", action.delay_seconds),
+                "choose at most 4294967",
+            ));
+        }
     }
 
     let resets = settings.failure_reset_seconds.unwrap_or_default() > 0;

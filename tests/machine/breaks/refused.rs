@@ -1,7 +1,10 @@
 //! Properties that do not belong together.
 
+use imagegen::base::code::Code;
 use imagegen::windows::resource::ResourceKind;
 use serde_json::{Value, json};
+
+use crate::machine::plan::Plan;
 
 /// A resource type, its properties, and what the JSON lacks or has too much of.
 const REFUSED: &[(&str, &str, &str)] = &[
@@ -156,5 +159,51 @@ fn properties_that_do_not_belong_together_are_refused() {
             .expect_err(part)
             .to_string();
         assert!(error.contains(part), "{kind} {properties}: {error}");
+    }
+}
+
+/// The protocol, port or type of a firewall rule that Windows does not make.
+#[test]
+fn firewall_rules_with_what_their_protocol_has_not_are_reported() {
+    for (given, message) in [
+        (
+            json!({"protocol": "ICMPv4", "localPort": ["8"]}),
+            "x/rule (provisioners/steps/10-x.json): has ports, and its protocol is not TCP or UDP [port-malformed]",
+        ),
+        (
+            json!({"remotePort": ["9100"]}),
+            "x/rule (provisioners/steps/10-x.json): has ports, and its protocol is not TCP or UDP [port-malformed]",
+        ),
+        (
+            json!({"protocol": "TCP", "icmpType": 8}),
+            "x/rule (provisioners/steps/10-x.json): has `icmpType`, and its protocol is not ICMPv4 or ICMPv6 \
+             [port-malformed]",
+        ),
+    ] {
+        let mut properties = json!({
+            "ruleName": "rule", "ensure": "present", "direction": "inbound", "action": "allow",
+        });
+        for (name, value) in given.as_object().expect("properties") {
+            properties[name] = value.clone();
+        }
+        let mut plan = Plan::good();
+        plan.add("x/rule", "install", "firewallRule", properties);
+        let problems = plan.predict().problems;
+        let found: Vec<String> = problems.iter().map(ToString::to_string).collect();
+        assert_eq!(found, [message]);
+    }
+}
+
+#[test]
+fn delays_that_windows_cannot_count_are_reported() {
+    for (delay, count) in [(4_294_967, 0), (4_294_968, 1)] {
+        let mut plan = Plan::good();
+        let actions = json!([{"action": "restart", "delaySeconds": delay}]);
+        plan.set("containerd/service", "failureActions", actions);
+        let problems = plan.predict().problems;
+        let found = problems
+            .iter()
+            .filter(|it| it.code == Code::SERVICE_SETTINGS);
+        assert_eq!(found.count(), count, "{delay}");
     }
 }
