@@ -4,6 +4,20 @@
 # The class of Get-FileFunction, which is compiled once.
 $script:FileFunction = $null
 
+# Functions of Windows' libraries as a class. An upgrade runs the scripts of two versions in one process, and 5.1
+# refuses a class whose text has changed (https://github.com/PowerShell/PowerShell/issues/9575): its name has the
+# digest of its text.
+function Add-NativeClass {
+    [CmdletBinding()]
+    param([string] $Name, [string] $Text)
+    $digest = Get-ByteDigest -Bytes ([Text.Encoding]::UTF8.GetBytes($Text))
+    $whole = $Name + $digest.Substring(0, 16)
+    # The compiler of Add-Type fails on a folder in LIB that is not there
+    # (ansible-collections/ansible.windows@c208456).
+    $env:LIB = ''
+    Add-Type -MemberDefinition $Text -Name $whole -Namespace 'Imagegen' -PassThru
+}
+
 # FileStream of .NET cannot say FILE_FLAG_OPEN_REPARSE_POINT, so kernel32.dll is called.
 function Get-FileFunction {
     [CmdletBinding()]
@@ -19,9 +33,7 @@ function Get-FileFunction {
         'bool SetFileInformationByHandle(SafeHandle handle, int kind, byte[] facts, uint size);'
     )
     $text = @($signatures | ForEach-Object { "$import $_" }) -join "`n"
-    # The compiler of Add-Type fails on a folder in LIB that is not there.
-    $env:LIB = ''
-    $script:FileFunction = Add-Type -MemberDefinition $text -Name 'FileFunction' -Namespace 'Imagegen' -PassThru
+    $script:FileFunction = Add-NativeClass -Name 'FileFunction' -Text $text
     $script:FileFunction
 }
 

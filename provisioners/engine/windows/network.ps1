@@ -45,10 +45,7 @@ function Invoke-HostNetwork {
     $text = '[MarshalAs(UnmanagedType.LPWStr)]'
     $signature = '[DllImport("vmcompute.dll")] public static extern void HNSCall('
     $signature += "$text string method, $text string path, $text string request, $text out string response);"
-    # The compiler of Add-Type fails on a folder in LIB that is not there
-    # (ansible-collections/ansible.windows@c208456).
-    $env:LIB = ''
-    $native = Add-Type -MemberDefinition $signature -Name 'HostNetwork' -Namespace 'Imagegen' -PassThru
+    $native = Add-NativeClass -Name 'HostNetwork' -Text $signature
     $response = ''
     $native::HNSCall($Method, $Path, $Body, [ref]$response)
     $answer = $response | ConvertFrom-Json

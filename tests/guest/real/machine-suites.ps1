@@ -104,6 +104,10 @@ function Test-Network {
     $holds = $card.length -eq 8 -and (Test-NetworkAddress -Address '127.0.0.1')
     Confirm-Law -Law 'network.address' -Holds $holds -Detail $card.name
     Confirm-Refusal -Law 'network.absent-address' -Block { Enable-Forwarding -Address '192.0.2.77' }
+    $first = Add-NativeClass -Name 'Twice' -Text 'public static int One() { return 1; }'
+    $second = Add-NativeClass -Name 'Twice' -Text 'public static int Two() { return 2; }'
+    $sum = $first::One() + $second::Two()
+    Confirm-Law -Law 'network.add-type-twice' -Holds ($sum -eq 3) -Detail $sum
     $kept = $env:LIB
     $env:LIB = 'C:\no\such\folder'
     $message = ''
