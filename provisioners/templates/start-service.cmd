@@ -27,9 +27,12 @@ if not errorlevel 1 set "log=nul"
 dir /b /al "%said%" >nul 2>&1
 if not errorlevel 1 set "said=nul"
 
-rem One line, NAME="value", as Go quotes it.
+rem One line, NAME="value", as Go quotes it. Quotation marks in it are those of templates for Linux, where systemd takes
+rem them away: the program would get them as a part of the value.
 set "more="
 if exist "{{ item.file }}" for /f "usebackq tokens=1* delims==" %%a in ("{{ item.file }}") do if "%%a"=="{{ item.variable }}" set "more=%%~b"
+if defined more set "more=%more:\"=%"
+if defined more set "more=%more:'=%"
 if defined more set "more=%more:\\=\%"
 
 rem Flags that the program no longer knows, by the last minor version that has them: it may be newer than the image.

@@ -19,6 +19,12 @@ const FLAGS: &[Row] = &[
         "SERVICE_ARGS=\"--a=1&2|3<4>5^6(7) --b=C:\\\\x\\\\y --c=k=v:NoSchedule,l=\"\n",
         r"--own=1 --a=1&2|3<4>5^6(7) --b=C:\x\y --c=k=v:NoSchedule,l=",
     ),
+    // Quotation marks of templates for Linux are no part of a value.
+    (
+        "SERVICE_ARGS=\"--provider-id=cloud:///'i-1' --a=\\\"b=c\\\" --d=C:\\\\x\\\\\"\n",
+        r"--own=1 --provider-id=cloud:///i-1 --a=b=c --d=C:\x\",
+    ),
+    ("SERVICE_ARGS=\"''\"\n", "--own=1"),
     ("OTHER=\"--a\"\n", "--own=1"),
     ("SERVICE_ARGS=\" \"\n", "--own=1"),
     ("SERVICE_ARGS=\"\t \"\n", "--own=1"),
