@@ -5,7 +5,7 @@ use crate::base::names::format_suggestion;
 use crate::base::text::is_alphanumeric_or;
 use crate::catalog::Catalog;
 use crate::model::gates::GateFault;
-use crate::model::kubernetes::{FlagRule, FlagValues, JoinFlags, NameRange, Program, ProgramTable};
+use crate::model::kubernetes::{FlagRule, FlagTable, JoinFlags, NameRange, Program, ProgramTable};
 use crate::model::line::Minor;
 use crate::model::plan::Plan;
 use crate::model::policy::matches_pattern;
@@ -52,30 +52,36 @@ pub(super) fn collect_arguments(
             Err(problem) => problems.push(problem),
         }
     }
-    problems.extend(find_bad_values(&found.list, &table.flag_values, plan));
+    problems.extend(find_bad_values(&found.list, &table, plan));
     Ok(found)
 }
 
 /// Values that the kubelet of the plan ends with.
-fn find_bad_values(list: &[Argument], rules: &[FlagValues], plan: &Plan) -> Vec<Finding> {
+fn find_bad_values(list: &[Argument], table: &FlagTable, plan: &Plan) -> Vec<Finding> {
     let gates = list.iter().find(|(name, _)| name == "feature-gates");
     let gates = gates.map_or("", |(_, value)| value);
     let mut found = Vec::new();
     for (name, value) in list.iter().filter(|(_, value)| !value.contains(span::OPEN)) {
         let argument = (name.as_str(), value.as_str());
+        let version = &plan.kubernetes;
+        let mut values = table.flag_values.iter();
+        let mut forms = table.flag_forms.iter();
         // Of several reasons for one value the first is enough.
-        let rule = rules
-            .iter()
-            .find(|rule| rule.refuses(&plan.kubernetes, argument, gates));
-        let Some(rule) = rule else {
+        let rule = values
+            .find(|rule| rule.refuses(version, argument, gates))
+            .map(|rule| (&rule.reason, &rule.instead, &rule.source))
+            .or_else(|| {
+                let form = forms.find(|form| form.refuses(version, argument, list))?;
+                Some((&form.reason, &form.instead, &form.source))
+            });
+        let Some((reason, instead, source)) = rule else {
             continue;
         };
         let message = format!(
-            "the kubelet argument `{name}={value}` does not work with Kubernetes {}: {}",
-            plan.kubernetes, rule.reason
+            "the kubelet argument `{name}={value}` does not work with Kubernetes {version}: {reason}"
         );
-        let finding = Finding::new(Code::ARGUMENT_VALUE, message, rule.instead.as_str());
-        found.push(finding.with_source(&rule.source));
+        let finding = Finding::new(Code::ARGUMENT_VALUE, message, instead.as_str());
+        found.push(finding.with_source(source));
     }
     found
 }

@@ -36,6 +36,13 @@ pub fn read_go_bool(text: &str) -> Option<bool> {
     }
 }
 
+/// Whether a value of `--feature-gates` gives a gate this state: of several the last one counts.
+pub fn sets_gate(gates: &str, wanted: &str) -> bool {
+    let (gate, state) = wanted.split_once('=').unwrap_or((wanted, ""));
+    let last = split_gates(gates).filter(|(name, _)| *name == gate).last();
+    last.is_some_and(|(_, given)| read_go_bool(given) == read_go_bool(state))
+}
+
 impl Program {
     /// The parts of a value of `--feature-gates` that end the program.
     pub fn find_gate_faults<'a>(&self, value: &'a str) -> Vec<FaultyGate<'a>> {

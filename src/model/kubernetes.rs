@@ -8,9 +8,10 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::gates::KnownGates;
+use super::gates::{KnownGates, sets_gate};
 use super::kubernetes_release::KubernetesRelease;
 use super::line::{LineRange, Minor};
+use super::value_form::FlagForm;
 use crate::base::text::last_segment;
 use crate::base::value::Sha256;
 use crate::base::version::{Version, VersionRange};
@@ -372,6 +373,9 @@ pub struct FlagTable {
     /// Flags of the kubelet that the input file of a join may give; others are the operator's.
     #[serde(default)]
     pub join_flags: Vec<JoinFlags>,
+    /// Flags of the kubelet, by the form in which it reads their values.
+    #[serde(default)]
+    pub flag_forms: Vec<FlagForm>,
     /// Flags of the kubelet that take some values only.
     #[serde(default)]
     pub flag_values: Vec<FlagValues>,
@@ -396,11 +400,11 @@ pub struct FlagValues {
 impl FlagValues {
     /// Whether a kubelet of this version takes no such argument, beside these feature gates.
     pub fn refuses(&self, version: &Version, (flag, value): (&str, &str), gates: &str) -> bool {
-        let mut gates = gates.split(',');
+        let gate = self.unless_gate.as_deref();
         self.flag == flag
             && self.versions.contains(version)
             && !self.values.iter().any(|known| known == value)
-            && !gates.any(|gate| self.unless_gate.as_deref() == Some(gate))
+            && !gate.is_some_and(|gate| sets_gate(gates, gate))
     }
 }
 

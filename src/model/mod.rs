@@ -35,6 +35,7 @@ pub mod tagged_image;
 pub mod target;
 pub mod target_record;
 pub mod upstream;
+pub mod value_form;
 pub mod variable;
 pub mod vulnerability;
 pub mod windows;

@@ -2,6 +2,9 @@
 
 use std::collections::BTreeMap;
 
+use imagegen::model::kubernetes::NameRange;
+use imagegen::model::policy::matches_pattern;
+use imagegen::selection::read_trees;
 use serde_json::{Value, json};
 
 use super::{test, yaml};
@@ -92,6 +95,90 @@ fn a_compiled_in_cloud_provider_is_for_kubelets_that_have_one() {
     run("1.30", &["cloud-provider=azure", freed]).succeeds();
     run("1.30", &["cloud-provider=aws", freed]).fails(3, &["does not know"]);
     run("1.36", &["cloud-provider=azure", freed]).fails(3, &["argument-value"]);
+}
+
+/// A value that the kubelet cannot read ends it, when the machine is there.
+#[test]
+fn values_have_the_form_that_the_kubelet_reads() {
+    let run = |minor: &str, line: &str| {
+        let given = line.split(' ').flat_map(|it| ["--kubelet-arg", it]);
+        test("--k8s").args([minor]).args(given)
+    };
+    let refused = [
+        ("1.36", "max-pods=11O", "digits alone"),
+        ("1.20", "register-node=yes", "`true` or `false`"),
+        ("1.36", "node-status-update-frequency=10", "`10s`"),
+        (
+            "1.30",
+            "kube-reserved=cpu=100m;memory=1Gi",
+            "cpu=500m,memory=2Gi",
+        ),
+        (
+            "1.36",
+            "eviction-hard=memory.available=500Mi",
+            "memory.available<500Mi",
+        ),
+        ("1.36", "container-log-max-files=1", "`2` or more"),
+        ("1.30", "container-log-max-size=10MB", "`10Mi`"),
+        ("1.36", "v=high", "digits alone"),
+        ("1.20", "tls-min-version=TLS1.2", "`VersionTLS12`"),
+        ("1.36", "image-gc-high-threshold=850", "from 0 to 100"),
+        (
+            "1.36",
+            "node-ip=10.0.0.1,10.0.0.2",
+            "an IPv4 and an IPv6 address",
+        ),
+        ("1.36", "node-ip=10.0.0.1/24", "an IPv4 and an IPv6 address"),
+        ("1.19", "node-ip=10.0.0.1,fd00::1", "write one address"),
+        ("1.20", "node-ip=10.0.0.1,fd00::1", "IPv6DualStack"),
+        (
+            "1.28",
+            "node-ip=10.0.0.1,fd00::1 cloud-provider=external",
+            "CloudDualStackNodeIPs",
+        ),
+    ];
+    for (minor, line, said) in refused {
+        run(minor, line).fails(3, &["argument-value", said]);
+    }
+    let taken = [
+        (
+            "1.20",
+            "node-ip=10.0.0.1,fd00::1 feature-gates=IPv6DualStack=T",
+        ),
+        ("1.21", "node-ip=10.0.0.1,fd00::1"),
+        ("1.28", "node-ip=10.0.0.1,fd00::1 cloud-provider="),
+        (
+            "1.28",
+            "node-ip=10.0.0.1,fd00::1 cloud-provider=external feature-gates=CloudDualStackNodeIPs=true",
+        ),
+        ("1.29", "node-ip=10.0.0.1,fd00::1 cloud-provider=external"),
+        (
+            "1.36",
+            "eviction-hard=nodefs.available<0%,nodefs.inodesFree<0%,imagefs.available<0% max-pods=110",
+        ),
+        (
+            "1.30",
+            "cloud-provider=azure feature-gates=DisableCloudProviders=true,DisableCloudProviders=F",
+        ),
+    ];
+    for (minor, line) in taken {
+        run(minor, line).succeeds();
+    }
+}
+
+/// A name that no kubelet of Windows has would be one that nobody can give.
+#[test]
+fn named_flags_are_those_of_a_kubelet() {
+    let trees = read_trees(None).expect("the catalog");
+    let flags = trees.catalog.load_flags().expect("the flags");
+    let programs = trees.catalog.load_programs().expect("the programs");
+    let known: Vec<&NameRange> = programs.list_flags("kubelet").collect();
+    let free = flags.join_flags.iter().flat_map(|rule| &rule.names);
+    let formed = flags.flag_forms.iter().flat_map(|rule| &rule.names);
+    for name in free.chain(formed) {
+        let mut names = known.iter().flat_map(|range| &range.names);
+        assert!(names.any(|flag| matches_pattern(name, flag)), "{name}");
+    }
 }
 
 /// Gates as the kubelets themselves take them, those that their help hides too.
