@@ -167,6 +167,10 @@ fn a_signature_by_a_key_is_a_proof() {
     for key in ["file", "key.der"] {
         verify(key, "file.sig").fails(3, &[key, "is no public key", "in PEM", "OpenPGP keyring"]);
     }
+    // Apache's `KEYS` begin with text, in the encoding of their time.
+    let keys = b"Keys of J\xfcrgen\n\n-----BEGIN PGP PUBLIC KEY BLOCK-----\n\nmQ==\n-----END PGP PUBLIC KEY BLOCK-----\n";
+    std::fs::write(test.folder.join("KEYS"), keys).expect("file");
+    verify("KEYS", "file.sig").fails(2, &["a keyring holds any number of keys"]);
     let ran = verify("key.pem", "file.sig").fails(5, &["proofs failed"]);
     assert!(ran.stdout.contains("private key"), "{}", ran.stdout);
     std::fs::write(test.folder.join("file"), "other content").expect("file");

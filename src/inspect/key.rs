@@ -9,9 +9,11 @@ pub(super) fn is_keyring(key: &[u8]) -> bool {
         .is_some_and(|first| matches!(first, 0x98..=0x9b | 0xc6))
 }
 
-/// Whether the text is armor of OpenPGP.
+/// Whether the text has armor of OpenPGP. A publisher's list of keys (`KEYS`) has text around each of them.
 pub(super) fn is_openpgp(key: &[u8]) -> bool {
-    key.trim_ascii_start().starts_with(b"-----BEGIN PGP")
+    let text = String::from_utf8_lossy(key);
+    let mut lines = text.lines();
+    lines.any(|line| line.trim_start().starts_with("-----BEGIN PGP "))
 }
 
 pub(super) fn no_key_error(place: &str) -> Error {

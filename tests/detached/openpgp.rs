@@ -182,6 +182,13 @@ fn signatures_are_held_against_the_key_that_is_expected() {
         ),
         row("two keys in the ring", &good, &both, &plain, "ok"),
         row(
+            "text of another encoding around the keys",
+            &good,
+            &[b"Keys of J\xfcrgen\n\n", &armored_key[..], b"\n"].concat(),
+            &plain,
+            "ok",
+        ),
+        row(
             "fingerprint with blanks, small letters",
             &good,
             &both,

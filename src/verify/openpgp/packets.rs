@@ -1,5 +1,7 @@
 //! Armor, and the packets below it (RFC 9580, 4 and 6): nothing may stand where no parser looks.
 
+use std::borrow::Cow;
+
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
@@ -17,8 +19,8 @@ pub(super) fn dearmor_signature(bytes: &[u8]) -> Result<Vec<u8>, ProofError> {
     let Some(text) = find_armor(bytes) else {
         return Ok(bytes.to_vec());
     };
-    let packets = decode_blocks(text, "SIGNATURE", "signature")?;
-    if has_text_outside(text) {
+    let packets = decode_blocks(&text, "SIGNATURE", "signature")?;
+    if has_text_outside(&text) {
         return Err(malformed_error(
             "the file contains text around the signature",
         ));
@@ -34,7 +36,7 @@ pub(super) fn dearmor_keyring(bytes: &[u8]) -> Result<Vec<u8>, ProofError> {
     if text.contains("-----BEGIN PGP PRIVATE KEY") {
         return Err(private_key_error());
     }
-    decode_blocks(text, "PUBLIC KEY BLOCK", "keyring")
+    decode_blocks(&text, "PUBLIC KEY BLOCK", "keyring")
 }
 
 pub(super) fn private_key_error() -> ProofError {
@@ -44,10 +46,12 @@ pub(super) fn private_key_error() -> ProofError {
     )
 }
 
-fn find_armor(bytes: &[u8]) -> Option<&str> {
-    std::str::from_utf8(bytes)
-        .ok()
-        .filter(|text| text.contains(BEGIN))
+/// The text of armor. A list of keys may have text of any encoding around them; a packet begins with a byte that is not
+/// ASCII (RFC 9580, 4.2).
+fn find_armor(bytes: &[u8]) -> Option<Cow<'_, str>> {
+    let text = String::from_utf8_lossy(bytes);
+    let is_text = matches!(text, Cow::Borrowed(_)) || bytes.first().is_some_and(u8::is_ascii);
+    Some(text).filter(|text| is_text && text.contains(BEGIN))
 }
 
 fn decode_blocks(text: &str, label: &str, what: &str) -> Result<Vec<u8>, ProofError> {
