@@ -50,9 +50,11 @@ pub(super) fn is_certificates(text: &str) -> bool {
 }
 
 fn is_inner(line: &str, name: &str) -> bool {
-    let header = ["Comment: ", "Version: ", "Hash: ", "Charset: "];
-    is_alphanumeric_or(line, "+/=")
-        || name.starts_with("PGP") && header.iter().any(|start| line.starts_with(start))
+    // Of a header without text, the blank behind its colon is gone.
+    let header = ["Comment", "Version", "Hash", "Charset"];
+    let (key, text) = line.split_once(':').unwrap_or_default();
+    let is_header = header.contains(&key) && (text.is_empty() || text.starts_with(' '));
+    is_alphanumeric_or(line, "+/=") || name.starts_with("PGP") && is_header
 }
 
 fn is_minisign(line: &str) -> bool {
@@ -70,7 +72,7 @@ mod tests {
             "untrusted comment: minisign public key\nRW{}\n",
             "a".repeat(54)
         );
-        let pgp = "-----BEGIN PGP PUBLIC KEY BLOCK-----\nComment: x\n\nmQ==\n=aBcD\n-----END PGP PUBLIC KEY BLOCK-----\n";
+        let pgp = "-----BEGIN PGP PUBLIC KEY BLOCK-----\nVersion: \nComment: x\n\nmQ==\n=aBcD\n-----END PGP PUBLIC KEY BLOCK-----\n";
         for good in [pem, &minisign, pgp, &format!("{pem}{pem}")] {
             assert!(is_public(good), "{good}");
         }
