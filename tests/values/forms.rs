@@ -79,6 +79,14 @@ fn flags_of_a_wrong_form_are_usage_errors_with_an_example() {
             "expected 64 lower-case hexadecimal digits",
         ),
         (
+            "verify x --sha256 sha256:00",
+            "it begins with `sha256:`: leave that out",
+        ),
+        (
+            "verify x --sha512 0A",
+            "it has upper-case letters: write `0a`",
+        ),
+        (
             "pin kubelet 1.36.0 --source s --sha512 abc",
             "expected 128 lower-case hexadecimal digits",
         ),

@@ -4,6 +4,7 @@ use std::fmt;
 
 use super::ValueError;
 use crate::base::choice::words;
+use crate::base::text::is_hex;
 use crate::text_value;
 
 text_value!(
@@ -17,14 +18,16 @@ text_value!(
     /// The SHA-256 of a file that is not empty.
     Sha256,
     |text| is_digest(text, 64) && !text.starts_with("e3b0c44298fc1c149afbf4c8996fb924"),
-    "a SHA-256 of a file: expected 64 lower-case hexadecimal digits, and not those of the empty file"
+    "a SHA-256 of a file: expected 64 lower-case hexadecimal digits, and not those of the empty file",
+    find_fault
 );
 
 text_value!(
     /// The SHA-512 of a file that is not empty.
     Sha512,
     |text| is_digest(text, 128) && !text.starts_with("cf83e1357eefb8bdf1542850d66d8007"),
-    "a SHA-512 of a file: expected 128 lower-case hexadecimal digits, and not those of the empty file"
+    "a SHA-512 of a file: expected 128 lower-case hexadecimal digits, and not those of the empty file",
+    find_fault
 );
 
 words!(
@@ -72,6 +75,15 @@ impl fmt::Display for FileDigest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(self.as_str())
     }
+}
+
+/// Forms in which other programs print digests: PowerShell's in upper case, registries' with the algorithm in front.
+fn find_fault(text: &str) -> Option<String> {
+    if let Some((algorithm @ ("sha256" | "sha512"), _)) = text.split_once(':') {
+        return Some(format!("begins with `{algorithm}:`: leave that out"));
+    }
+    let lower = text.to_ascii_lowercase();
+    (is_hex(text) && lower != text).then(|| format!("has upper-case letters: write `{lower}`"))
 }
 
 /// Whether a text is a digest of so many digits, in lower-case hexadecimal.
