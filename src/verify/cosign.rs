@@ -169,6 +169,11 @@ pub(super) fn find_other_form(text: &str) -> Option<&'static str> {
              with `cosign sign-blob --new-bundle-format`",
         );
     }
+    if text.contains("\"verification_material\"") {
+        return Some(
+            "it is an attestation of PyPI (PEP 740), no sigstore bundle: `pypi-attestations verify` verifies it",
+        );
+    }
     if text.contains("\"attestations\"") {
         return Some(
             "it is an answer of GitHub's API, no sigstore bundle: give each `bundle` in it on a line of its own, as \

@@ -404,6 +404,12 @@ fn other_forms_of_signatures_are_named() {
         ),
         (format!("{{{envelope}}}"), "slsa-verifier"),
         (
+            format!(
+                r#"{{"attestations": [{{"verification_material": {{}}, "envelope": {{{envelope}}}}}]}}"#
+            ),
+            "PEP 740",
+        ),
+        (
             format!(r#"{{"attestations": [{{"bundle": {{"dsseEnvelope": {{{envelope}}}}}}}]}}"#),
             "gh attestation download",
         ),
