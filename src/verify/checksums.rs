@@ -4,7 +4,7 @@
 //! |---|---|
 //! | bare | `hex`, `sha256:hex`; `hex  -` and `SHA256(stdin)= hex` of a pipe |
 //! | GNU | `hex  name`, `hex *name`, `\hex  na\\me`, `sha256:hex  name` |
-//! | BSD, openssl | `SHA256 (name) = hex`, `SHA2-256(name)= hex` |
+//! | BSD, openssl | `SHA256 (name) = hex`, `\SHA256 (na\\me) = hex`, `SHA2-256(name)= hex` |
 //! | GnuPG | `name: HEX HEX …`, `name: SHA256 = HEX HEX …`, the rest behind blanks in the next lines |
 //! | Get-FileHash | a table `Algorithm Hash Path`, or lines `Algorithm : SHA256` … |
 //! | certutil | `SHA256 hash of name:`, the digest on the next line |

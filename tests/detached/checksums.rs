@@ -71,6 +71,16 @@ fn files_of_the_tools_are_read() {
             "ok",
         ),
         (
+            "name with a line end, tagged",
+            read(sums(&["--tag", "odd\nname.exe", PATH]), "odd\nname.exe"),
+            "ok",
+        ),
+        (
+            "beside a name with a line end, tagged",
+            read(sums(&["--tag", "odd\nname.exe", PATH]), PATH),
+            "ok",
+        ),
+        (
             "name with blanks",
             read(sums(&["another.exe", "with blanks.exe"]), "with blanks.exe"),
             "ok",

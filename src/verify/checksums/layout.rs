@@ -108,10 +108,7 @@ fn parse_bare_line(line: &str) -> Option<ChecksumLine> {
 }
 
 fn parse_gnu_line(line: &str) -> Option<ChecksumLine> {
-    let (escaped, line) = match line.strip_prefix('\\') {
-        Some(rest) => (true, rest),
-        None => (false, line),
-    };
+    let (is_escaped, line) = split_escape_mark(line);
     let (word, rest) = line.split_at_checked(line.find([' ', '\t'])?)?;
     let (algorithm, digest) = split_digest(word)?;
     // Two blanks, or a blank and the mark of binary files; some tools write tabs.
@@ -119,16 +116,27 @@ fn parse_gnu_line(line: &str) -> Option<ChecksumLine> {
         .strip_prefix("  ")
         .or_else(|| rest.strip_prefix(" *"))
         .unwrap_or(rest.trim_start());
-    let name = if escaped {
-        unescape_name(name)?
-    } else {
-        name.to_owned()
-    };
+    let name = read_name(name, is_escaped)?;
     (!name.is_empty()).then(|| ChecksumLine {
         algorithm,
         digest: digest.to_lowercase(),
         name: keep_name(&name),
     })
+}
+
+/// A backslash in front of a line says that its name is escaped.
+fn split_escape_mark(line: &str) -> (bool, &str) {
+    match line.strip_prefix('\\') {
+        Some(rest) => (true, rest),
+        None => (false, line),
+    }
+}
+
+fn read_name(name: &str, is_escaped: bool) -> Option<String> {
+    if is_escaped {
+        return unescape_name(name);
+    }
+    Some(name.to_owned())
 }
 
 fn unescape_name(name: &str) -> Option<String> {
@@ -149,12 +157,13 @@ fn unescape_name(name: &str) -> Option<String> {
 }
 
 fn parse_bsd_line(line: &str) -> Option<ChecksumLine> {
+    let (is_escaped, line) = split_escape_mark(line);
     let (algorithm, rest) = line.split_once('(')?;
     let (name, digest) = rest
         .rsplit_once(") = ")
         .or_else(|| rest.rsplit_once(")= "))?;
     let (algorithm, digest) = (algorithm.trim_end(), digest.trim());
-    let name = keep_name(name);
+    let name = keep_name(&read_name(name, is_escaped)?);
     // Of a pipe, older ones name no algorithm.
     let known = !algorithm.is_empty() || name.is_none();
     let is_entry = known && is_alphanumeric_or(algorithm, "-/") && is_digest(digest);
