@@ -3,6 +3,7 @@
 use super::images::{
     Descriptor, ImageManifest, LARGEST_MANIFEST, choose_manifest, hex, manifest_error,
 };
+use super::platform::check_platform;
 use super::{ArchivePart, IndexedImage, describe_omitted};
 use crate::acquire::collect_outcomes;
 use crate::base::code::Code;
@@ -112,7 +113,13 @@ impl ImageSource<'_> {
             .chain(&layers)
             .map(|blob| request_blob(name, &image, blob, &login))
             .collect::<Result<Vec<_>>>()?;
-        blobs.extend(self.fetch_files(&requests)?);
+        let parts = self.fetch_files(&requests)?;
+        if blobs.len() == 1 {
+            // The manifest that was asked for is of one image, and no list says for which Windows.
+            let config = fs::read_head(parts[0].path(), LARGEST_MANIFEST)?;
+            check_platform(name, &config, build)?;
+        }
+        blobs.extend(parts);
 
         let foreign = layers.iter().filter(|layer| layer.is_foreign());
         let indexed = IndexedImage {

@@ -1,11 +1,12 @@
 //! Container images by tag: what their registry serves for a build of Windows.
 
 use super::images::{Descriptor, ImageManifest, LARGEST_MANIFEST, choose_manifest, manifest_error};
+use super::platform::check_platform;
 use super::registry::{ImageSource, blob_sha256};
 use crate::base::code::Code;
 use crate::base::digest::sha256_hex;
 use crate::base::secret::Secret;
-use crate::base::value::{NamedImage, Sha256, ValueError};
+use crate::base::value::{FileDigest, NamedImage, Sha256, ValueError};
 use crate::diagnostic::{CodedError, Result};
 use crate::fetch::{RegistryLogin, Request};
 use crate::io::oci::{MANIFESTS, Reference};
@@ -30,7 +31,11 @@ impl ImageSource<'_> {
         let bytes = self.read_manifest(name, &image, &image.version, &login)?;
         let index = digest_manifest(&bytes)?;
         let (manifest, bytes, os_version) = match ImageManifest::decode(name, &bytes)? {
-            ImageManifest::Image { .. } => (index.clone(), bytes, None),
+            ImageManifest::Image { config, .. } => {
+                let config = self.read_config(name, &image, &config, &login)?;
+                let os_version = check_platform(name, &config, build)?;
+                (index.clone(), bytes, os_version)
+            }
             ImageManifest::List(list) => {
                 let chosen = choose_manifest(name, &list, build)?;
                 let bytes = self.read_manifest(name, &image, &chosen.digest, &login)?;
@@ -61,6 +66,23 @@ impl ImageSource<'_> {
                 .map(|layer| blob_sha256(&layer.digest))
                 .collect::<Result<_>>()?,
         })
+    }
+
+    fn read_config(
+        &self,
+        name: &NamedImage,
+        image: &Reference,
+        config: &Descriptor,
+        login: &RegistryLogin,
+    ) -> Result<Vec<u8>> {
+        let url = image.blob_url(&config.digest).parse()?;
+        let digest = blob_sha256(&config.digest)?;
+        let request = Request {
+            digests: vec![FileDigest::Sha256(digest)],
+            login: Some(login.clone()),
+            ..Request::without_digest(name, &url, LARGEST_MANIFEST)
+        };
+        Ok(self.fetcher.read_small(&request)?)
     }
 
     fn read_manifest(

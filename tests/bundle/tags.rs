@@ -184,6 +184,77 @@ fn registries_and_lockfiles_that_lie_are_refused() {
     ask(&name.replace("team/app", "team/old")).fails(5, &["no image for Windows build 20348"]);
 }
 
+/// Without a list, the configuration alone says for which system an image is.
+#[test]
+fn a_single_image_must_be_for_the_windows_of_the_node() {
+    let server = Registry::start();
+    let locked = super::lock(&server, b"first");
+    for (at, (config, outcome)) in [
+        (
+            json!({"os": "linux", "architecture": "amd64"}),
+            Err("linux/amd64"),
+        ),
+        (
+            json!({"os": "windows", "architecture": "arm64"}),
+            Err("windows/arm64"),
+        ),
+        (
+            json!({"os": "windows", "os.version": "10.0.17763.6"}),
+            Err("10.0.17763.6"),
+        ),
+        (
+            json!({"os": "windows", "os.version": "10.0.26100.1"}),
+            Err("10.0.26100.1"),
+        ),
+        (
+            json!({"os": "windows", "os.version": "10.0.20348.9"}),
+            Ok(json!("10.0.20348.9")),
+        ),
+        (json!({"os": "windows"}), Ok(Value::Null)),
+        (json!({}), Ok(Value::Null)),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let team = format!("team/one{at}");
+        let part = |bytes: &[u8]| {
+            let digest = format!("sha256:{}", sha256_hex(bytes));
+            server.serve(&format!("/v2/{team}/blobs/{digest}"), bytes);
+            json!({"mediaType": "application/octet-stream", "digest": digest, "size": bytes.len()})
+        };
+        let manifest = json!({
+            "schemaVersion": 2, "mediaType": "application/vnd.oci.image.manifest.v1+json",
+            "config": part(config.to_string().as_bytes()), "layers": [part(b"a layer")],
+        });
+        let bytes = manifest.to_string().into_bytes();
+        let digest = sha256_hex(&bytes);
+        for version in ["1", &format!("sha256:{digest}")] {
+            server.serve(&format!("/v2/{team}/manifests/{version}"), &bytes);
+        }
+
+        let name = format!("{}/{team}:1", server.address());
+        let locking = operator();
+        let line = format!("lock --store s {LINE} {name}");
+        let bundling = operator()
+            .file("imagegen.lock.json", &locked)
+            .line(&format!(
+                "bundle create --out b.zip --store s --image {name}@sha256:{digest}"
+            ));
+        match outcome {
+            Ok(version) => {
+                locking.prints(&line);
+                let pin = &read(&locking)["taggedImages"][0]["pin"];
+                assert_eq!(pin["osVersion"], version, "{pin}");
+                bundling.succeeds();
+            }
+            Err(said) => {
+                locking.line(&line).fails(5, &[said]);
+                bundling.fails(5, &[said]);
+            }
+        }
+    }
+}
+
 /// Some publishers serve layers themselves, and let nobody else do it.
 #[test]
 fn a_bundle_names_layers_that_may_not_be_distributed() {

@@ -1,0 +1,41 @@
+//! The platform that the configuration of a single image states: without a list, nothing else says it
+//! (<https://github.com/opencontainers/image-spec/blob/main/config.md>).
+
+use super::images::ImagePlatform;
+use crate::base::code::Code;
+use crate::base::json::parse_foreign;
+use crate::verify::ProofError;
+
+/// Windows Server 2022. From it on, a host also runs images of builds between this one and its own; before, of its own
+/// build alone (`compatLTSCReleases` of containerd/platforms@v1.0.0-rc.4 platform_windows_compat.go).
+const COMPATIBLE_FROM: u32 = 20348;
+
+/// The version of Windows that a configuration states; none where it states none.
+///
+/// # Errors
+/// The image is of another platform, or of a build of Windows that `build` does not run.
+pub(super) fn check_platform(
+    name: &str,
+    config: &[u8],
+    build: u32,
+) -> Result<Option<String>, ProofError> {
+    let Ok(stated) = parse_foreign::<ImagePlatform>(config) else {
+        return Ok(None);
+    };
+    let is_windows = matches!(stated.os.as_str(), "" | "windows");
+    let is_amd64 = matches!(stated.architecture.as_str(), "" | "amd64");
+    if !is_windows || !is_amd64 {
+        let (os, architecture) = (&stated.os, &stated.architecture);
+        let message = format!("{name} is an image for {os}/{architecture}, not for windows/amd64");
+        return Err(ProofError::new(Code::IMAGE_PLATFORM, message));
+    }
+
+    let version = stated.os_version.unwrap_or_default();
+    let found = version.split('.').nth(2).and_then(|part| part.parse().ok());
+    let runs = |found| found == build || (COMPATIBLE_FROM..build).contains(&found);
+    if found.is_some_and(|found| !runs(found)) {
+        let message = format!("{name} is an image for Windows {version}, not for build {build}");
+        return Err(ProofError::new(Code::IMAGE_PLATFORM, message));
+    }
+    Ok(found.map(|_| version))
+}
