@@ -173,6 +173,12 @@ pub fn parse_fingerprint(text: &str) -> Result<String, String> {
     if digits.len() == 40 && is_hex(&digits) {
         return Ok(digits);
     }
+    // RFC 9580, 5.5.4.3; GnuPG's version 5 has as many.
+    if digits.len() == 64 && is_hex(&digits) {
+        return Err(format!(
+            "`{text}` is the fingerprint of a key of version 5 or 6; only those of version 4 are read, with 40 digits"
+        ));
+    }
     Err(format!(
         "`{text}` is not a whole fingerprint; give all 40 digits of the primary key"
     ))

@@ -76,10 +76,12 @@ pub fn verify_detached<E: From<ProofError>>(
         facts.get_or_insert_with(|| collect_facts(certificate, &signer, signature, created));
     }
     let facts = facts.ok_or_else(|| {
-        ProofError::new(
-            Code::OPENPGP_NO_SIGNATURE,
-            format!("no signature was made by the key {fingerprint}"),
-        )
+        let message = if signatures.is_empty() {
+            "the file has signatures of other versions than 4 alone, which are not read".to_owned()
+        } else {
+            format!("no signature was made by the key {fingerprint}")
+        };
+        ProofError::new(Code::OPENPGP_NO_SIGNATURE, message)
     })?;
     Ok(Proven {
         verdict: Verdict::Verified,
@@ -140,7 +142,9 @@ fn find_certificate<'a>(
     let message = match (fitting.next(), fitting.next()) {
         (Some(only), None) => return Ok(only),
         (None, _) => format!("the keyring has no key {fingerprint}"),
-        (Some(_), Some(_)) => format!("the keyring has the key {fingerprint} twice"),
+        (Some(_), Some(_)) => format!(
+            "the keyring has the key {fingerprint} twice; give what `gpg --export {fingerprint}` writes"
+        ),
     };
     Err(ProofError::new(Code::OPENPGP_KEY, message))
 }

@@ -362,6 +362,15 @@ fn signatures_are_held_against_the_key_that_is_expected() {
             "openpgp-malformed",
         ),
     ];
+    let twice = [&plain_key[..], &plain_key].concat();
+    for (signature, keyring, fingerprint, said) in [
+        (patched(0, 6), &plain_key, &plain, "other versions than 4"),
+        (good.clone(), &plain_key, &"0a".repeat(32), "version 5 or 6"),
+        (good.clone(), &twice, &plain, "gpg --export"),
+    ] {
+        let error = check(MESSAGE, &signature, keyring, fingerprint).expect_err(said);
+        assert!(error.message.contains(said), "{error}");
+    }
     rows.extend([
         row(
             "unknown version",
