@@ -13,29 +13,32 @@ const COMPATIBLE_FROM: u32 = 20348;
 /// The version of Windows that a configuration states; none where it states none.
 ///
 /// # Errors
-/// The image is of another platform, or of a build of Windows that `build` does not run.
-pub(super) fn check_platform(
-    name: &str,
-    config: &[u8],
-    build: u32,
-) -> Result<Option<String>, ProofError> {
+/// The image is not for windows/amd64.
+pub(super) fn check_platform(name: &str, config: &[u8]) -> Result<Option<String>, ProofError> {
     let Ok(stated) = parse_foreign::<ImagePlatform>(config) else {
         return Ok(None);
     };
     let is_windows = matches!(stated.os.as_str(), "" | "windows");
     let is_amd64 = matches!(stated.architecture.as_str(), "" | "amd64");
-    if !is_windows || !is_amd64 {
-        let (os, architecture) = (&stated.os, &stated.architecture);
-        let message = format!("{name} is an image for {os}/{architecture}, not for windows/amd64");
-        return Err(ProofError::new(Code::IMAGE_PLATFORM, message));
+    if is_windows && is_amd64 {
+        return Ok(stated.os_version);
     }
+    let (os, architecture) = (&stated.os, &stated.architecture);
+    let message = format!("{name} is an image for {os}/{architecture}, not for windows/amd64");
+    Err(ProofError::new(Code::IMAGE_PLATFORM, message))
+}
 
-    let version = stated.os_version.unwrap_or_default();
-    let found = version.split('.').nth(2).and_then(|part| part.parse().ok());
-    let runs = |found| found == build || (COMPATIBLE_FROM..build).contains(&found);
-    if found.is_some_and(|found| !runs(found)) {
-        let message = format!("{name} is an image for Windows {version}, not for build {build}");
-        return Err(ProofError::new(Code::IMAGE_PLATFORM, message));
+/// Checks that a build of Windows runs images of a version.
+///
+/// # Errors
+/// It runs none of them.
+pub(super) fn check_build(name: &str, version: &str, build: u32) -> Result<(), ProofError> {
+    let stated = version.split('.').nth(2).and_then(|part| part.parse().ok());
+    let is_other =
+        stated.is_some_and(|image| image != build && !(COMPATIBLE_FROM..build).contains(&image));
+    if !is_other {
+        return Ok(());
     }
-    Ok(found.map(|_| version))
+    let message = format!("{name} is an image for Windows {version}, not for build {build}");
+    Err(ProofError::new(Code::IMAGE_PLATFORM, message))
 }

@@ -3,7 +3,7 @@
 use super::images::{
     Descriptor, ImageManifest, LARGEST_MANIFEST, choose_manifest, hex, manifest_error,
 };
-use super::platform::check_platform;
+use super::platform::{check_build, check_platform};
 use super::{ArchivePart, IndexedImage, describe_omitted};
 use crate::acquire::collect_outcomes;
 use crate::base::code::Code;
@@ -117,7 +117,10 @@ impl ImageSource<'_> {
         if blobs.len() == 1 {
             // The manifest that was asked for is of one image, and no list says for which Windows.
             let config = fs::read_head(parts[0].path(), LARGEST_MANIFEST)?;
-            check_platform(name, &config, build)?;
+            let version = check_platform(name, &config)?.unwrap_or_default();
+            if let Err(error) = check_build(name, &version, build) {
+                self.printer.print_warning(&error.message);
+            }
         }
         blobs.extend(parts);
 

@@ -1,7 +1,7 @@
 //! Container images by tag: what their registry serves for a build of Windows.
 
 use super::images::{Descriptor, ImageManifest, LARGEST_MANIFEST, choose_manifest, manifest_error};
-use super::platform::check_platform;
+use super::platform::{check_build, check_platform};
 use super::registry::{ImageSource, blob_sha256};
 use crate::base::code::Code;
 use crate::base::digest::sha256_hex;
@@ -33,7 +33,10 @@ impl ImageSource<'_> {
         let (manifest, bytes, os_version) = match ImageManifest::decode(name, &bytes)? {
             ImageManifest::Image { config, .. } => {
                 let config = self.read_config(name, &image, &config, &login)?;
-                let os_version = check_platform(name, &config, build)?;
+                let os_version = check_platform(name, &config)?;
+                if let Some(version) = &os_version {
+                    check_build(name, version, build)?;
+                }
                 (index.clone(), bytes, os_version)
             }
             ImageManifest::List(list) => {
