@@ -16,7 +16,7 @@ mod gather;
 pub mod images;
 mod kept;
 mod mirror;
-mod platform;
+pub mod platform;
 mod read;
 mod registry;
 mod tags;

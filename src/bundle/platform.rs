@@ -14,7 +14,7 @@ const COMPATIBLE_FROM: u32 = 20348;
 ///
 /// # Errors
 /// The image is not for windows/amd64.
-pub(super) fn check_platform(name: &str, config: &[u8]) -> Result<Option<String>, ProofError> {
+pub fn check_platform(name: &str, config: &[u8]) -> Result<Option<String>, ProofError> {
     let Ok(stated) = parse_foreign::<ImagePlatform>(config) else {
         return Ok(None);
     };
@@ -32,7 +32,7 @@ pub(super) fn check_platform(name: &str, config: &[u8]) -> Result<Option<String>
 ///
 /// # Errors
 /// It runs none of them.
-pub(super) fn check_build(name: &str, version: &str, build: u32) -> Result<(), ProofError> {
+pub fn check_build(name: &str, version: &str, build: u32) -> Result<(), ProofError> {
     let stated = version.split('.').nth(2).and_then(|part| part.parse().ok());
     let is_other =
         stated.is_some_and(|image| image != build && !(COMPATIBLE_FROM..build).contains(&image));

@@ -14,7 +14,7 @@ use imagegen::base::toml::{TomlFragment, merge_fragments};
 use imagegen::base::url::{HttpUrl, ProxyUrl, find_secret_parts};
 use imagegen::base::value::{Cidr, ImageReference, NoProxy};
 use imagegen::base::version::{Version, VersionRange};
-use imagegen::bundle::{BundleIndex, images, verify_bundle};
+use imagegen::bundle::{BundleIndex, images, platform, verify_bundle};
 use imagegen::catalog::Catalog;
 use imagegen::embedded::Tree;
 use imagegen::io::http::{parse_content_range, parse_retry_after};
@@ -371,7 +371,7 @@ const PARSERS: &[Parser] = &[
     },
     Parser {
         name: "image-manifests",
-        files: &["src/io/oci.rs"],
+        files: &["src/io/oci.rs", "src/bundle/platform.rs"],
         least: 300,
         seeds: || {
             let digest = format!("sha256:{}", "ab".repeat(32));
@@ -391,6 +391,7 @@ const PARSERS: &[Parser] = &[
                 drop(images::choose_manifest("image", &list, 20348));
             }
             drop(Reference::parse(&text(bytes)));
+            drop(platform::check_platform("image", bytes));
         },
     },
     Parser {
