@@ -265,6 +265,26 @@ fn fish_completes_values() {
     assert_eq!(found, ["aws", "azure"]);
 }
 
+/// The words of a line have their backslashes and quotes.
+#[test]
+fn fish_completes_files_that_need_quotes() {
+    if program("fish").is_none() {
+        return;
+    }
+    let test = Test::new().file("my node.json", "{}");
+    for line in [
+        r"imagegen plan --config my\ n",
+        r"imagegen plan --config=my\ n",
+        "imagegen plan --config 'my n",
+    ] {
+        let found = ask_shell(&test, "fish", FISH, &[line]);
+        assert!(
+            found.len() == 1 && found[0].ends_with("node.json"),
+            "{line}: {found:?}"
+        );
+    }
+}
+
 #[test]
 fn zsh_completes_values() {
     if program("zsh").is_none() {
@@ -281,6 +301,28 @@ fn zsh_completes_values() {
         ["aws", "azure"]
     );
     assert_eq!(ask(&["imagegen", "help", "air"]), ["air-gap"]);
+}
+
+/// As for fish; and zsh has a word of its own for an argument that is empty.
+#[test]
+fn zsh_completes_files_that_need_quotes() {
+    if program("zsh").is_none() {
+        return;
+    }
+    let test = Test::new()
+        .file("my node.json", "{}")
+        .file("a:b.json", "{}");
+    for (words, expected) in [
+        (["--config", r"my\ n"].as_slice(), "my node.json"),
+        (&["--config", "'my n"], "my node.json"),
+        (&[r"--config=my\ n"], "--config=my node.json"),
+        (&["--config", r"a\:"], r"a\:b.json"),
+    ] {
+        let line: Vec<&str> = ["imagegen", "plan"].iter().chain(words).copied().collect();
+        assert_eq!(ask_shell(&test, "zsh", ZSH, &line), [expected], "{words:?}");
+    }
+    let files = ask_shell(&test, "zsh", ZSH, &["imagegen", "plan", "--config", ""]);
+    assert!(files.contains(&"my node.json".to_owned()), "{files:?}");
 }
 
 /// A workspace with two builds, and one elsewhere.
@@ -357,6 +399,24 @@ fn topics_of_help_are_completed_beside_the_verbs() {
     );
     assert_eq!(ask_bash(&test, &["imagegen", "help", "store", "g"]), ["gc"]);
     assert_eq!(ask_bash(&test, &["imagegen", "he"]), ["help"]);
+}
+
+/// No PowerShell runs here: its script is parsed.
+#[test]
+fn powershell_gets_words_with_blanks_in_quotes() {
+    let script = Test::new().prints("completions powershell");
+    let mut parser = tree_sitter::Parser::new();
+    let language = tree_sitter_powershell::LANGUAGE.into();
+    parser.set_language(&language).expect("language");
+    let tree = parser.parse(&script, None).expect("tree");
+    assert!(!tree.root_node().has_error(), "{script}");
+    for part in [
+        r#"{ " '`"`"'" } else { " ''" }"#,
+        r#"{ "'" + $cmd.Replace("'", "''") + "'" }"#,
+        "CompletionResult]::new($text, $cmd, 'ParameterValue', $help)",
+    ] {
+        assert!(script.contains(part), "{part}: {script}");
+    }
 }
 
 #[test]

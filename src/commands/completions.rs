@@ -25,6 +25,37 @@ pub(super) fn run_completions(args: &CompletionsArgs, printer: &Printer) -> Resu
     printer.print_result(&output, || output.script.clone())
 }
 
+/// Text of a generated script, and what takes its place in the script of this shell.
+///
+/// zsh and fish pass a word with its quotes and backslashes, so that no file with a blank in its name was found; both
+/// quote the answer by themselves. `(Q)` of zsh leaves the quote of a word that is not closed yet.
+///
+/// PowerShell writes an answer as it is, and Windows PowerShell 5.1 drops an argument that is empty: the word that begins
+/// behind a blank. <https://github.com/PowerShell/PowerShell/pull/16639>
+const CORRECTIONS: &[(Shell, &str, &str)] = &[
+    (
+        Shell::Zsh,
+        r#""${words[@]}""#,
+        r#""${(@)${(@Q)words}#[\'\"]}""#,
+    ),
+    (
+        Shell::Fish,
+        "(commandline --current-token)",
+        "(commandline --current-token | string unescape)",
+    ),
+    (
+        Shell::PowerShell,
+        r#"$args += " ''";"#,
+        r#"$args += if ($PSVersionTable.PSVersion.Major -lt 7) { " '`"`"'" } else { " ''" };"#,
+    ),
+    (
+        Shell::PowerShell,
+        "[System.Management.Automation.CompletionResult]::new($cmd, $cmd,",
+        r#"$text = if ($cmd -match "[^\w.:=/\\+~-]") { "'" + $cmd.Replace("'", "''") + "'" } else { $cmd };
+        [System.Management.Automation.CompletionResult]::new($text, $cmd,"#,
+    ),
+];
+
 /// The shell's script, which asks the program itself for the words that fit.
 fn write_registration(shell: Shell) -> Result<String> {
     let name = shell.to_string();
@@ -37,7 +68,12 @@ fn write_registration(shell: Shell) -> Result<String> {
     completer
         .write_registration(VARIABLE, "imagegen", "imagegen", "imagegen", &mut script)
         .map_err(|error| InternalError(format!("writing the completions of {name}: {error}")))?;
-    let script = String::from_utf8_lossy(&script).into_owned();
+    let mut script = String::from_utf8_lossy(&script).into_owned();
+    for (corrected, text, correction) in CORRECTIONS {
+        if *corrected == shell {
+            script = script.replace(text, correction);
+        }
+    }
     Ok(if shell == Shell::Bash {
         rejoin_words(&script)
     } else {
