@@ -116,6 +116,24 @@ fn actions_of_github_are_commits_that_its_runners_run() {
     assert!(seen > 10, "{seen}");
 }
 
+/// GitHub writes a cache once: a job that downloads nothing must not write that of the job that bakes.
+#[test]
+fn each_job_of_github_has_a_cache_of_its_own() {
+    let path = root().join("ci/publish/setup-imagegen/action.yml");
+    let text = std::fs::read_to_string(path).expect("action");
+    let keys: Vec<&str> = text
+        .lines()
+        .filter_map(|line| line.trim().split_once("key"))
+        .map(|(_, key)| key.trim_start_matches(['s', ':', ' ']))
+        .filter(|key| key.starts_with("imagegen-store-"))
+        .collect();
+    assert_eq!(keys.len(), 2);
+    for key in keys {
+        let own = "imagegen-store-${{ github.job }}-";
+        assert!(key.starts_with(own), "{key}");
+    }
+}
+
 /// A step of hours shows the token of its pod again and again.
 #[test]
 fn argo_gives_tokens_for_as_long_as_a_step_lasts() {
