@@ -58,6 +58,7 @@ fn table() -> Vec<(&'static str, i32, String)> {
         ("value-override", 3, azure("plan --override kubelet.uri=x")),
         ("value-schema", 3, "schema lok".to_owned()),
         ("value-name", 3, "explain containrd --k8s 1.36.4".to_owned()),
+        ("value-short-name", 3, "explain q --k8s 1.36.4".to_owned()),
         ("value-image", 3, azure("plan --image mcr.example/x")),
         ("value-join", 3, "join-data --k8s 1.36.4".to_owned()),
         (

@@ -6,7 +6,7 @@ use crate::bundle::{BundleIndex, BundleOutput, Mirrored};
 use crate::carry::{BundleRequest, Unpacked, pack_bundle, unpack_bundle};
 use crate::catalog::Trees;
 use crate::cli::{BundleArgs, BundleCreateArgs, BundleExtractArgs, BundleVerifyArgs, BundleWhat};
-use crate::diagnostic::Result;
+use crate::diagnostic::{Error, Result};
 use crate::inspect::Review;
 use crate::io::fs::OutputKind;
 use crate::lock::Lock;
@@ -48,8 +48,20 @@ fn create_bundle(args: &BundleCreateArgs, trees: &Trees, printer: &Printer) -> R
     };
 
     let out = args.out.check(BUNDLE)?.path();
+    require_lockfile(&args.lock)?;
     let (index, lock) = pack_bundle(out, contents, trees, printer)?;
     print_bundle(out, &index, &lock, None, printer)
+}
+
+/// The user may have named none, and several images have no lockfile of the default name.
+fn require_lockfile(path: &Path) -> Result<()> {
+    if path.exists() {
+        return Ok(());
+    }
+    let message = format!("the lockfile {} does not exist", path.display());
+    let remedy =
+        "run `imagegen lock` first; of several images each has its own: name it by `--lock FILE`";
+    Err(Error::value(message, remedy))
 }
 
 fn verify_bundle(args: &BundleVerifyArgs, trees: &Trees, printer: &Printer) -> Result<()> {
