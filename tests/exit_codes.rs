@@ -75,6 +75,11 @@ fn table() -> Vec<(&'static str, i32, String)> {
         ("missing-config", 3, "plan --config nope.json".to_owned()),
         ("missing-lock", 3, azure("plan --lock nope.json")),
         ("missing-locked", 3, azure("plan --locked")),
+        (
+            "missing-bundled-lock",
+            3,
+            "bundle create --out node.zip".to_owned(),
+        ),
         ("missing-overrides", 3, azure("plan --overrides nope.json")),
         ("missing-policy", 3, azure("plan --policy nope.json")),
         (

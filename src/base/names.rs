@@ -8,7 +8,9 @@ pub fn find_closest_name<'a>(
     let lower = given.to_lowercase();
     let mut closest: Option<(usize, &str)> = None;
     for name in known {
-        let most = (name.len().max(lower.len()) / 3).max(1);
+        let longer = name.len().max(lower.len());
+        // Names of one letter have nothing in common but their length.
+        let most = (longer / 3).max(1).min(longer.saturating_sub(1));
         // A text of another length is another name; comparing a long one takes long.
         if name.len().abs_diff(lower.len()) > most {
             continue;

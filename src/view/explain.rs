@@ -171,7 +171,13 @@ impl NameIndex {
             lines,
             source: source.to_owned(),
         };
-        let items = self.0.entry(normalize_name(key)).or_default();
+        // The unnamed value of a registry key: nobody asks for it, and every short name is close to it.
+        let key = normalize_name(key);
+        if key.is_empty() {
+            return;
+        }
+
+        let items = self.0.entry(key).or_default();
         if !items.contains(&item) {
             items.push(item);
         }
