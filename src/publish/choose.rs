@@ -135,10 +135,13 @@ fn find_group(entry: &HistoryEntry, per: KeepPer) -> (Option<(&RecordSource, Pat
 
 /// A build without a readable time is never old.
 fn is_old(record: &ImageRecord, retention: &Retention, printer: &Printer) -> bool {
-    if retention.older_than == 0 {
+    let is_dated = parse_time(&record.started).is_some();
+    if is_dated && retention.older_than == 0 {
         return true;
     }
-    let Some(finished) = parse_time(&record.finished) else {
+
+    let finished = parse_time(&record.finished).filter(|_| is_dated);
+    let Some(finished) = finished else {
         let version = &record.image_version;
         printer.print_warning(&format!(
             "{version} stays: its record does not say when it was built"

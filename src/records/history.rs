@@ -23,7 +23,7 @@ use super::image::{
     IMAGE_SCHEMA, ImageRecord, read_line, read_schema, refuse_record, require_schema,
 };
 use super::retirement::{Retirement, RetirementState, read_retirement};
-use super::{read_family, split_family};
+use super::{parse_time, read_family, split_family};
 
 /// Name of the schema of `imagegen history --format json`.
 pub const HISTORY_SCHEMA: &str = "imagegen.dev/history/v1";
@@ -221,11 +221,17 @@ fn read_entry(place: String, path: &Path, bytes: &[u8]) -> Result<HistoryEntry> 
     })
 }
 
-/// Of builds that started in the same second, the higher version and then the later numbered folder counts as newer.
+/// Of builds that started in the same second, the higher version and then the later numbered folder counts as newer. A
+/// build whose time cannot be read is the oldest: it takes no place of one that is known to be new.
 pub(super) fn sort_newest_first(builds: &mut [HistoryEntry]) {
     builds.sort_by_cached_key(|entry| {
         let record = &entry.record;
-        let by_time = Reverse((record.started.clone(), record.image_version.clone()));
+        let is_dated = parse_time(&record.started).is_some();
+        let by_time = Reverse((
+            is_dated,
+            record.started.clone(),
+            record.image_version.clone(),
+        ));
         let is_kept = find_workspace(Path::new(&entry.place)).is_some();
         let by_place = Reverse((is_kept, entry.place.clone()));
         (by_time, entry.source.clone(), by_place)

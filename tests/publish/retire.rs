@@ -254,3 +254,32 @@ fn a_build_without_time_is_never_old() {
         ran.stderr
     );
 }
+
+/// It counts as no newer one either, though the text of its time comes after every date.
+#[test]
+fn a_build_with_an_unreadable_time_takes_no_place() {
+    let mut test = Test::new();
+    for (version, started) in [
+        ("1", "2026-01-01T00:00:00Z"),
+        ("2", "2026-02-01T00:00:00Z"),
+        ("3", "yesterday"),
+    ] {
+        let mut record = Build {
+            version,
+            id: &format!("00000000-0000-0000-0000-00000000000{version}"),
+            ..Build::default()
+        }
+        .record();
+        record["started"] = json!(started);
+        let path = format!("imagegen-out/node/builds/{version}/image.json");
+        test = test.file(&path, &record.to_string());
+    }
+    let ran = test.bare().run("retire --keep 1");
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    assert!(ran.stdout.starts_with("# 1 openstack "), "{}", ran.stdout);
+    assert_eq!(ran.stdout.matches("# ").count(), 1, "{}", ran.stdout);
+    let said = "3 stays: its record does not say when";
+    assert!(ran.stderr.contains(said), "{}", ran.stderr);
+    let pruned = test.bare().prints("history prune --keep 1 --dry-run");
+    assert!(!pruned.contains("builds/2"), "{pruned}");
+}
