@@ -344,3 +344,11 @@ fn no_golden_is_an_orphan() {
         }
     }
 }
+
+/// As `IMAGEGEN_MIRROR` takes several.
+#[test]
+fn a_variable_names_several_machines_that_bake() {
+    let test = Test::new().env("IMAGEGEN_FOR", "linux/amd64,windows/amd64");
+    let line = "fetch --target host --k8s 1.36.4 --offline --store s";
+    test.line(line).fails(4, &["is not in the store"]);
+}

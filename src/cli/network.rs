@@ -93,6 +93,7 @@ pub struct ToolsArgs {
         value_name = "OS/ARCH",
         env = "IMAGEGEN_FOR",
         hide_env_values = true,
+        value_delimiter = ',',
         default_value = "this"
     )]
     machines: Vec<BakeMachine>,
