@@ -43,7 +43,7 @@ fn main() -> Result<()> {
                 "concat!(env!(\"CARGO_MANIFEST_DIR\"), {:?})",
                 format!("/{tree}/{path}")
             );
-            let json = if path.ends_with(".json") {
+            let json = if find_extension(&path) == "json" {
                 format!("{:?}", strip_layout(std::str::from_utf8(&bytes)?))
             } else {
                 "\"\"".to_owned()
@@ -183,6 +183,10 @@ fn digest_tree(folder: &Path) -> Result<String> {
     Ok(format_sha256(lines.as_bytes()))
 }
 
+fn find_extension(path: &str) -> &str {
+    path.rsplit_once('.').map_or("", |(_, extension)| extension)
+}
+
 fn read_file(path: &Path) -> Result<Vec<u8>> {
     fs::read(path).with_context(|| path.display().to_string())
 }
@@ -205,8 +209,7 @@ fn pack_scripts(provisioners: &Path) -> Result<Vec<u8>> {
     let mut zip = ZipWriter::new(Cursor::new(Vec::new()));
     for path in list_files(provisioners)? {
         let folder = path.rsplit_once('/').map_or("", |(folder, _)| folder);
-        let extension = path.rsplit_once('.').map_or("", |(_, extension)| extension);
-        if ["ps1", "psm1"].contains(&extension) && SCRIPT_FOLDERS.contains(&folder) {
+        if ["ps1", "psm1"].contains(&find_extension(&path)) && SCRIPT_FOLDERS.contains(&folder) {
             zip.start_file(path.as_str(), options)?;
             zip.write_all(&read_file(&provisioners.join(path))?)?;
         }
