@@ -335,6 +335,7 @@ struct Scene<'a> {
 impl Scene<'_> {
     /// The machine with what the test itself needs on it, restarted.
     fn start(&self, wine: &Wine, laid: &guest::Laid, network: bool) -> Option<wine::Held> {
+        guest::limit_starts(wine, laid);
         if self.runtime == Runtime::Small {
             wine.reboot();
             return None;

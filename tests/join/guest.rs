@@ -14,6 +14,7 @@ use imagegen::base::digest::Digester;
 use imagegen::base::value::PinAlgorithm;
 use serde_json::{Map, Value};
 
+use super::registry::SERVICE_TIME;
 use super::wine::Wine;
 
 pub const SERVICES: &str = r"HKLM:\SYSTEM\CurrentControlSet\Services";
@@ -261,6 +262,17 @@ impl Laid {
         }
         wine.import(&registry_file(&values));
     }
+}
+
+/// The plan's limit for services that start, from the next restart on, as Wine reads it. Not before: a service that Wine
+/// cannot start would hold up the machine as long.
+pub fn limit_starts(wine: &Wine, laid: &Laid) {
+    let mut values = laid.registry.clone();
+    values.retain(|(_, name), _| name == SERVICE_TIME);
+    for (kind, data) in values.values_mut() {
+        (*kind, *data) = ("String".to_owned(), data.to_string().into());
+    }
+    wine.import(&registry_file(&values));
 }
 
 pub fn start(kind: &Value) -> u32 {

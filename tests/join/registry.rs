@@ -10,6 +10,11 @@ pub type Values = BTreeMap<String, String>;
 /// Most keys of a plan are below it.
 const SYSTEM: &str = r"hklm\system\currentcontrolset";
 
+/// Milliseconds that a service has to answer, a number on Windows. Wine reads a text alone there, and gives ten seconds
+/// otherwise (`load_registry_parameters` of its programs/services/services.c): too few for a kubelet on a machine with
+/// much to do.
+pub const SERVICE_TIME: &str = "ServicesPipeTimeout";
+
 /// What one comparison reads. Each program that Wine starts takes a tenth of a second, so the keys below [`SYSTEM`] are
 /// read by one program, and every other key once.
 pub struct Registry<'a> {
@@ -58,6 +63,11 @@ fn read_trees(wine: &Wine) -> BTreeMap<String, Values> {
             keys.entry(last.clone()).or_default();
         } else if let (Some((name, value)), Some(values)) = (parse_value(line), keys.get_mut(&last))
         {
+            let milliseconds = value.strip_prefix("REG_SZ ").map(str::parse::<u32>);
+            let value = match milliseconds {
+                Some(Ok(number)) if name == SERVICE_TIME => format!("REG_DWORD 0x{number:x}"),
+                _ => value,
+            };
             values.insert(name, value);
         }
     }
