@@ -30,9 +30,16 @@ pub(super) fn run_completions(args: &CompletionsArgs, printer: &Printer) -> Resu
 /// zsh and fish pass a word with its quotes and backslashes, so that no file with a blank in its name was found; both
 /// quote the answer by themselves. `(Q)` of zsh leaves the quote of a word that is not closed yet.
 ///
+/// bash divides words at `=`: the function of `bash.sh` rejoins them, and calls the generated one.
+///
 /// PowerShell writes an answer as it is, and Windows PowerShell 5.1 drops an argument that is empty: the word that begins
 /// behind a blank. <https://github.com/PowerShell/PowerShell/pull/16639>
 const CORRECTIONS: &[(Shell, &str, &str)] = &[
+    (
+        Shell::Bash,
+        "-F _clap_complete_imagegen imagegen",
+        "-F _imagegen_complete imagegen",
+    ),
     (
         Shell::Zsh,
         r#""${words[@]}""#,
@@ -74,19 +81,10 @@ fn write_registration(shell: Shell) -> Result<String> {
             script = script.replace(text, correction);
         }
     }
-    Ok(if shell == Shell::Bash {
-        rejoin_words(&script)
-    } else {
-        script
-    })
-}
-
-/// The script for bash with a function before the generated one, which gets words that bash divides at `=`.
-fn rejoin_words(script: &str) -> String {
-    let function = include_str!("completions/bash.sh");
-    let generated = "-F _clap_complete_imagegen imagegen";
-    let script = script.replace(generated, "-F _imagegen_complete imagegen");
-    format!("{function}{script}")
+    if shell == Shell::Bash {
+        script.insert_str(0, include_str!("completions/bash.sh"));
+    }
+    Ok(script)
 }
 
 pub(super) fn run_man(args: &ManArgs, printer: &Printer) -> Result<()> {
