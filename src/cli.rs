@@ -25,7 +25,8 @@ use std::path::PathBuf;
 
 use clap::builder::Resettable;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
-use clap::{Arg, Args, Command, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
+use clap::{Arg, ArgMatches, Args, Command, CommandFactory as _, FromArgMatches as _};
+use clap::{Parser, Subcommand};
 
 use crate::base::choice::OnError;
 use crate::base::program::ProgramVersion;
@@ -106,14 +107,33 @@ fn parse_arguments() -> Result<Cli, clap::Error> {
     let is_empty = |(name, value): (OsString, OsString)| {
         value.is_empty() && name.to_string_lossy().starts_with("IMAGEGEN_")
     };
-    let mut command = Cli::command();
-    if std::env::vars_os().any(is_empty) {
-        command = forget_empty(command);
-    }
-    let matches = command.try_get_matches().map_err(global::name_variable)?;
+    let matches = if std::env::vars_os().any(is_empty) {
+        forget_empty(Cli::command()).try_get_matches()
+    } else if let Some(matches) = parse_frequent_verb() {
+        Ok(matches)
+    } else {
+        Cli::command().try_get_matches()
+    };
+    let matches = matches.map_err(global::name_variable)?;
     let mut cli = Cli::from_arg_matches(&matches)?;
     cli.global.prefer_flags(&matches)?;
     Ok(cli)
+}
+
+/// A line of a verb that is started for every image, without the flags of the other verbs: these would be a twentieth of
+/// what a preview executes. None for what the whole command line answers: help, an error, another verb.
+fn parse_frequent_verb() -> Option<ArgMatches> {
+    let name = std::env::args_os().nth(1)?.into_string().ok()?;
+    let verb = Command::new(name);
+    let verb = match verb.get_name() {
+        "build" => BuildArgs::augment_args(verb),
+        "lock" => LockArgs::augment_args(verb),
+        "plan" => PlanArgs::augment_args(verb),
+        "render" => RenderArgs::augment_args(verb),
+        _ => return None,
+    };
+    let command = Global::augment_args(Command::new("imagegen")).subcommand(verb);
+    command.try_get_matches().ok()
 }
 
 /// A variable of the environment that is empty says nothing: pipelines set them from values that may be unset.
