@@ -45,6 +45,15 @@ pub fn parent_folder(path: &Path) -> &Path {
     path.parent().unwrap_or(Path::new(""))
 }
 
+/// The text in lower case, made in its place where it is ASCII, as most are.
+pub fn into_lowercase(mut text: String) -> String {
+    if !text.is_ascii() {
+        return text.to_lowercase();
+    }
+    text.make_ascii_lowercase();
+    text
+}
+
 /// The part after the last `/`: the name in a path.
 pub fn last_segment(path: &str) -> &str {
     path.rsplit('/').next().unwrap_or(path)

@@ -69,8 +69,8 @@ impl LaterFile {
         let key = paths::normalize_key(path);
         match self.path.strip_suffix(r"\*") {
             Some(above) => {
-                key == paths::normalize_key(above)
-                    || paths::is_below(&key, &paths::normalize_key(above))
+                let above = paths::normalize_key(above);
+                key == above || paths::is_below(&key, &above)
             }
             None => paths::normalize_key(&self.path) == key,
         }

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use crate::base::member::{LONGEST_PATH, is_reserved};
+use crate::base::text::into_lowercase;
 
 /// Backslashes only, none at the end but a drive's.
 pub fn normalize_path(path: &str) -> String {
@@ -20,7 +21,7 @@ pub fn normalize_path(path: &str) -> String {
 
 /// The text by which paths are compared: two spellings of one path have the same.
 pub fn normalize_key(path: &str) -> String {
-    normalize_path(path).to_lowercase()
+    into_lowercase(normalize_path(path))
 }
 
 /// The directory a normal path lies in; none for a drive.

@@ -30,11 +30,9 @@ pub(super) fn check_programs(context: &Context<'_>) {
         }
     }
     for file in context.machine.present_files() {
-        let is_program = EXECUTABLE
-            .iter()
-            .any(|suffix| file.path.to_lowercase().ends_with(suffix));
-        if is_program
-            && run.insert(paths::normalize_key(file.path))
+        let key = paths::normalize_key(file.path);
+        if EXECUTABLE.iter().any(|suffix| key.ends_with(suffix))
+            && run.insert(key)
             && let Some(open) = find_open_path(context, file.path)
         {
             let message = format!(

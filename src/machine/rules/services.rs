@@ -106,9 +106,9 @@ fn find_faults(settings: &ServiceSettings) -> Vec<(String, &'static str)> {
 
 /// Whether a registry value is a service's list of variables, and has none.
 fn empties_environment(value: &RegistryValue) -> bool {
-    let key = value.key.to_lowercase();
-    let is_environment = key.contains(r"\currentcontrolset\services\")
-        && value.value_name.eq_ignore_ascii_case("Environment");
+    let services = r"\currentcontrolset\services\";
+    let is_environment = value.value_name.eq_ignore_ascii_case("Environment")
+        && value.key.to_lowercase().contains(services);
     let data = value.desired.present().map(|present| &present.data);
     is_environment && matches!(data, Some(RegistryData::MultiString(lines)) if lines.is_empty())
 }

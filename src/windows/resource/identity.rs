@@ -4,6 +4,7 @@ use std::cmp::Ordering;
 use std::fmt;
 
 use super::super::paths;
+use crate::base::text::into_lowercase;
 
 /// Two resources with equal identities are about the same thing. Windows compares names without case.
 #[derive(Debug, Clone)]
@@ -27,7 +28,7 @@ impl Identity {
         Self {
             class,
             properties,
-            key: name.to_lowercase(),
+            key: into_lowercase(name.clone()),
             name,
         }
     }
