@@ -53,13 +53,14 @@ pub(super) fn collect_arguments(
         }
     }
     problems.extend(find_bad_values(&found.list, &table, plan));
+    problems.extend(find_bad_gates(&found.list, &table, plan));
+    found.warnings.extend(list_lone_flags(&found.list, &table));
     Ok(found)
 }
 
 /// Values that the kubelet of the plan ends with.
 fn find_bad_values(list: &[Argument], table: &FlagTable, plan: &Plan) -> Vec<Finding> {
-    let gates = list.iter().find(|(name, _)| name == "feature-gates");
-    let gates = gates.map_or("", |(_, value)| value);
+    let gates = find_gates(list);
     let mut found = Vec::new();
     for (name, value) in list.iter().filter(|(_, value)| !value.contains(span::OPEN)) {
         let argument = (name.as_str(), value.as_str());
@@ -84,6 +85,50 @@ fn find_bad_values(list: &[Argument], table: &FlagTable, plan: &Plan) -> Vec<Fin
         found.push(finding.with_source(source));
     }
     found
+}
+
+fn find_gates(list: &[Argument]) -> &str {
+    let gates = list.iter().find(|(name, _)| name == "feature-gates");
+    gates.map_or("", |(_, value)| value)
+}
+
+/// Feature gates without those that they rest on.
+fn find_bad_gates(list: &[Argument], table: &FlagTable, plan: &Plan) -> Vec<Finding> {
+    let gates = find_gates(list);
+    let version = &plan.kubernetes;
+    let mut found = Vec::new();
+    for rule in &table.gate_needs {
+        let missing = rule.list_missing(version, gates).join(",");
+        if missing.is_empty() {
+            continue;
+        }
+        let message = format!(
+            "the kubelet of Kubernetes {version} ends with the feature gate `{}` alone",
+            rule.gate
+        );
+        let remedy = format!(
+            "add `{missing}` to `feature-gates`, or remove `{}`",
+            rule.gate
+        );
+        let finding = Finding::new(Code::ARGUMENT_VALUE, message, remedy);
+        found.push(finding.with_source(&rule.source));
+    }
+    found
+}
+
+/// Flags that rest on another one, which the cluster may give.
+fn list_lone_flags(list: &[Argument], table: &FlagTable) -> Vec<String> {
+    let mut warnings = Vec::new();
+    for (name, value) in list {
+        let mut rules = table.flag_companions.iter();
+        if let Some(rule) = rules.find(|rule| rule.lacks((name, value), list)) {
+            warnings.push(format!(
+                "`{name}={value}` without `{}`: {}, unless the cluster's ConfigMap `kubelet-config` has `{}`",
+                rule.needs, rule.reason, rule.field
+            ));
+        }
+    }
+    warnings
 }
 
 /// Name and value.

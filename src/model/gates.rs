@@ -2,7 +2,11 @@
 
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
+use serde::Deserialize;
+
 use super::kubernetes::Program;
+use crate::base::version::{Version, VersionRange};
 
 /// A fault of one part of the value of `--feature-gates`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -43,6 +47,29 @@ pub fn sets_gate(gates: &str, wanted: &str) -> bool {
     last.is_some_and(|(_, given)| read_go_bool(given) == read_go_bool(state))
 }
 
+/// A gate whose state other gates rest on: programs of these versions start with it beside theirs alone.
+#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct GateNeeds {
+    /// `GATE=false`
+    pub gate: String,
+    /// The states of the others, none of which they have by themselves.
+    pub needs: Vec<String>,
+    pub versions: VersionRange,
+    pub source: String,
+}
+
+impl GateNeeds {
+    /// The states that a value of `--feature-gates` lacks.
+    pub fn list_missing(&self, version: &Version, gates: &str) -> Vec<&str> {
+        if !self.versions.contains(version) || !sets_gate(gates, &self.gate) {
+            return Vec::new();
+        }
+        let missing = self.needs.iter().filter(|state| !sets_gate(gates, state));
+        missing.map(String::as_str).collect()
+    }
+}
+
 impl Program {
     /// The parts of a value of `--feature-gates` that end the program.
     pub fn find_gate_faults<'a>(&self, value: &'a str) -> Vec<FaultyGate<'a>> {
@@ -66,7 +93,6 @@ pub type KnownGates = BTreeMap<String, Option<bool>>;
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::base::version::Version;
 
     #[test]
     fn gates_are_judged_as_the_programs_do() {

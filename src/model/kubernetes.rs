@@ -8,10 +8,10 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::gates::{KnownGates, sets_gate};
+use super::gates::{GateNeeds, KnownGates, sets_gate};
 use super::kubernetes_release::KubernetesRelease;
 use super::line::{LineRange, Minor};
-use super::value_form::FlagForm;
+use super::value_form::{FlagCompanion, FlagForm};
 use crate::base::text::last_segment;
 use crate::base::value::Sha256;
 use crate::base::version::{Version, VersionRange};
@@ -379,6 +379,12 @@ pub struct FlagTable {
     /// Flags of the kubelet that take some values only.
     #[serde(default)]
     pub flag_values: Vec<FlagValues>,
+    /// Flags of the kubelet that rest on another one.
+    #[serde(default)]
+    pub flag_companions: Vec<FlagCompanion>,
+    /// Feature gates of the kubelet that rest on each other.
+    #[serde(default)]
+    pub gate_needs: Vec<GateNeeds>,
 }
 
 /// The values that the kubelets of these versions take; `--help` does not say so.

@@ -51,6 +51,42 @@ pub enum ValueForm {
     Resources,
     /// `memory.available<500Mi,nodefs.available<10%`
     Thresholds,
+    /// `memory.available=1m30s`
+    GracePeriods,
+    /// `memory.available=500Mi,nodefs.available=5%`
+    Reclaims,
+}
+
+/// A flag that rests on another one. Where neither the join nor the cluster gives that, the kubelet ends.
+#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct FlagCompanion {
+    /// Without leading dashes.
+    pub flag: String,
+    /// The other flag.
+    pub needs: String,
+    /// Smaller integers rest on nothing.
+    pub least: Option<i64>,
+    /// Larger integers rest on nothing.
+    pub most: Option<i64>,
+    /// The field of the cluster's ConfigMap `kubelet-config` that may stand for the other flag.
+    pub field: String,
+    /// The end of a kubelet without both.
+    pub reason: String,
+    pub source: String,
+}
+
+impl FlagCompanion {
+    /// Whether an argument stands without the other one among these.
+    pub fn lacks(&self, (name, value): (&str, &str), arguments: &[(String, String)]) -> bool {
+        let bounds = self.least.unwrap_or(i64::MIN)..=self.most.unwrap_or(i64::MAX);
+        self.flag == name
+            && !value.is_empty()
+            && value
+                .parse()
+                .map_or(true, |number| bounds.contains(&number))
+            && !arguments.iter().any(|(name, _)| *name == self.needs)
+    }
 }
 
 impl FlagForm {
@@ -92,6 +128,10 @@ impl FlagForm {
                     && is_quantity(quantity)
             }),
             ValueForm::Thresholds => fit_pairs(value, '<', is_threshold),
+            ValueForm::GracePeriods => fit_pairs(value, '=', |signal, time| {
+                SIGNALS.contains(&signal) && is_duration(time) && !time.starts_with('-')
+            }),
+            ValueForm::Reclaims => fit_pairs(value, '=', is_reclaim),
         }
     }
 }
@@ -127,24 +167,34 @@ fn fit_pairs(value: &str, between: char, fits: impl Fn(&str, &str) -> bool) -> b
     })
 }
 
+/// What the kubelet measures before it evicts pods.
+const SIGNALS: &[&str] = &[
+    "memory.available",
+    "nodefs.available",
+    "nodefs.inodesFree",
+    "imagefs.available",
+    "imagefs.inodesFree",
+    "containerfs.available",
+    "containerfs.inodesFree",
+    "allocatableMemory.available",
+    "pid.available",
+];
+
 fn is_threshold(signal: &str, value: &str) -> bool {
-    const SIGNALS: &[&str] = &[
-        "memory.available",
-        "nodefs.available",
-        "nodefs.inodesFree",
-        "imagefs.available",
-        "imagefs.inodesFree",
-        "containerfs.available",
-        "containerfs.inodesFree",
-        "allocatableMemory.available",
-        "pid.available",
-    ];
     SIGNALS.contains(&signal)
         && match value.strip_suffix('%') {
             Some(part) => part
                 .parse()
                 .is_ok_and(|part: f32| (0.0..=100.0).contains(&part)),
             None => is_quantity(value) && value.contains(|c: char| ('1'..='9').contains(&c)),
+        }
+}
+
+fn is_reclaim(signal: &str, value: &str) -> bool {
+    SIGNALS.contains(&signal)
+        && match value.strip_suffix('%') {
+            Some(part) => part.parse().is_ok_and(|part: f32| part > 0.0),
+            None => is_quantity(value),
         }
 }
 
@@ -240,6 +290,25 @@ mod tests {
                     "memory.available<0",
                     "memory.available<5MB",
                 ],
+            ),
+            (
+                "gracePeriods",
+                &["memory.available=1m30s,nodefs.available=0s", ""],
+                &[
+                    "memory.available=90",
+                    "memory=1m",
+                    "memory.available<1m",
+                    "memory.available=-1m",
+                ],
+            ),
+            (
+                "reclaims",
+                &[
+                    "memory.available=500Mi,nodefs.available=5%",
+                    "",
+                    "imagefs.available=0",
+                ],
+                &["memory.available=5GB", "memory.available=0%", "disk=1Gi"],
             ),
         ];
         for (name, good, bad) in rows {

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use imagegen::base::version::Version;
 use imagegen::model::kubernetes::NameRange;
 use imagegen::model::policy::matches_pattern;
 use imagegen::selection::read_trees;
@@ -136,6 +137,31 @@ fn values_have_the_form_that_the_kubelet_reads() {
             "node-ip=10.0.0.1,fd00::1 cloud-provider=external",
             "CloudDualStackNodeIPs",
         ),
+        ("1.30", "reserved-cpus=0,1", "kube-reserved=cpu=1"),
+        ("1.36", "reserved-cpus=0", "WindowsCPUAndMemoryAffinity"),
+        ("1.24", "seccomp-default=true", "Windows has no seccomp"),
+        ("1.36", "topology-manager-policy=best", "`best-effort`"),
+        ("1.20", "hairpin-mode=hairpin", "remove it"),
+        ("1.36", "authorization-mode=Node,RBAC", "`Webhook`"),
+        ("1.30", "logging-format=yaml", "`text` or `json`"),
+        (
+            "1.35",
+            "cpu-cfs-quota-period=50ms",
+            "Windows has no such period",
+        ),
+        ("1.36", "max-pods=-1", "`0` or more"),
+        ("1.20", "read-only-port=70000", "up to 65535"),
+        ("1.36", "oom-score-adj=-2000", "Windows has no such score"),
+        (
+            "1.36",
+            "eviction-soft=memory.available<1Gi eviction-soft-grace-period=memory.available=90",
+            "memory.available=1m30s",
+        ),
+        (
+            "1.36",
+            "eviction-minimum-reclaim=memory.available=5GB",
+            "memory.available=500Mi",
+        ),
     ];
     for (minor, line, said) in refused {
         run(minor, line).fails(3, &["argument-value", said]);
@@ -160,9 +186,110 @@ fn values_have_the_form_that_the_kubelet_reads() {
             "1.30",
             "cloud-provider=azure feature-gates=DisableCloudProviders=true,DisableCloudProviders=F",
         ),
+        ("1.21", "reserved-cpus=0"),
+        (
+            "1.36",
+            "reserved-cpus=0 feature-gates=WindowsCPUAndMemoryAffinity=true",
+        ),
+        (
+            "1.24",
+            "seccomp-default=true feature-gates=SeccompDefault=true",
+        ),
+        ("1.25", "seccomp-default=true"),
+        ("1.36", "cpu-cfs-quota-period=50ms read-only-port=0"),
     ];
     for (minor, line) in taken {
         run(minor, line).succeeds();
+    }
+}
+
+/// What the cluster's kubelet-config says is not known here, so this is a warning.
+#[test]
+fn flags_that_rest_on_another_are_warned_of() {
+    let run = |line: &str| {
+        let given = line.split(' ').flat_map(|it| ["--kubelet-arg", it]);
+        test("--k8s 1.36").args(given).succeeds().stderr
+    };
+    for (line, said) in [
+        (
+            "eviction-soft=memory.available<1Gi",
+            "`kubelet-config` has `evictionSoftGracePeriod`",
+        ),
+        (
+            "image-gc-high-threshold=80",
+            "the low threshold is 80 by itself",
+        ),
+        ("image-gc-low-threshold=85", "`imageGCHighThresholdPercent`"),
+    ] {
+        let warned = run(line);
+        assert!(warned.contains(said), "{line}: {warned}");
+    }
+    for line in [
+        "eviction-soft=memory.available<1Gi eviction-soft-grace-period=memory.available=1m30s",
+        "image-gc-high-threshold=81",
+        "image-gc-low-threshold=84",
+        "image-gc-high-threshold=70 image-gc-low-threshold=60",
+    ] {
+        let warned = run(line);
+        assert!(!warned.contains("kubelet-config"), "{line}: {warned}");
+    }
+}
+
+/// From 1.35 on gates rest on each other, and a kubelet with one of two ends.
+#[test]
+fn gates_have_those_that_they_rest_on() {
+    let run = |minor: &str, gates: &str| {
+        let given = format!("feature-gates={gates}");
+        test("--k8s").args([minor, "--kubelet-arg", given.as_str()])
+    };
+    let both = "GracefulNodeShutdownBasedOnPodPriority=false,WindowsGracefulNodeShutdown=false";
+    for (minor, gates, said) in [
+        ("1.35", "GracefulNodeShutdown=false", both),
+        (
+            "1.37",
+            "GracefulNodeShutdown=F,WindowsGracefulNodeShutdown=0",
+            "add `GracefulNodeShutdownBasedOnPodPriority=false` to",
+        ),
+        (
+            "1.36",
+            "NodeDeclaredFeatures=false",
+            "add `ExtendWebSocketsToKubelet=false,InPlacePodLevelResourcesVerticalScaling=false,",
+        ),
+        ("1.36", "GangScheduling=true", "add `GenericWorkload=true`"),
+    ] {
+        run(minor, gates).fails(3, &["argument-value", said]);
+    }
+    for (minor, gates) in [
+        ("1.34", "GracefulNodeShutdown=false".to_owned()),
+        ("1.36", format!("GracefulNodeShutdown=false,{both}")),
+        ("1.36", "GracefulNodeShutdown=true".to_owned()),
+    ] {
+        run(minor, &gates).succeeds();
+    }
+}
+
+/// Gates with a wrong name would be asked for in vain.
+#[test]
+fn gates_that_rest_on_others_are_those_of_a_kubelet() {
+    let trees = read_trees(None).expect("the catalog");
+    let flags = trees.catalog.load_flags().expect("the flags");
+    let programs = trees.catalog.load_programs().expect("the programs");
+    let known: Vec<&NameRange> = programs.list_gates("kubelet").collect();
+    let companions = flags.flag_companions.iter();
+    let named = companions.flat_map(|rule| [&rule.flag, &rule.needs]);
+    let list: Vec<&NameRange> = programs.list_flags("kubelet").collect();
+    for name in named {
+        assert!(list.iter().any(|range| range.has_name(name)), "{name}");
+    }
+    // Gates that are new in 1.37 are not surveyed.
+    let surveyed = ["1.35.0", "1.36.0"].map(|text| text.parse::<Version>().expect("a version"));
+    let mut rules = flags.gate_needs.clone();
+    rules.retain(|rule| surveyed.iter().any(|it| rule.versions.contains(it)));
+    for rule in &rules {
+        for state in std::iter::once(&rule.gate).chain(&rule.needs) {
+            let (gate, _) = state.split_once('=').expect("GATE=STATE");
+            assert!(known.iter().any(|range| range.has_name(gate)), "{gate}");
+        }
     }
 }
 
