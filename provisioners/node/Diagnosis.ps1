@@ -22,7 +22,10 @@ function Get-NodeText {
     switch ($Kind) {
         'windows' { ConvertTo-Json -InputObject (Get-OsBuild) }
         'version' { (Invoke-NodeProgram -Program $Name -Arguments @('--version')).output }
-        'health' { "$(Get-UrlText -Url 'http://127.0.0.1:10248/healthz')" }
+        'health' {
+            $url = "$(Get-HealthUrl -Facts (Get-NodeFact))"
+            if ($url) { "$(Get-UrlText -Url $url)" } else { 'the cluster turns it off (healthzPort 0)' }
+        }
         'events' { Get-EventText -Hours 24 }
         'service' { ConvertTo-Json -InputObject (Get-ServiceConfig -Name $Name) }
         'network' { ConvertTo-Json -InputObject @(Invoke-HostNetwork -Method 'GET' -Path "/$Name") -Depth 8 }

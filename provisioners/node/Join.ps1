@@ -64,6 +64,23 @@ function Join-Cluster {
     Invoke-Kubeadm -Facts $facts -Arguments @('join', '--config', (Resolve-NativePath -Path $Configuration))
 }
 
+# Where the kubelet says that it is well, as kubeadm looks for it: the cluster's configuration may name another
+# place, or by port 0 none.
+function Get-HealthUrl {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] [hashtable] $Facts)
+    $path = "$($Facts.kubeletRoot)\config.yaml"
+    $text = ''
+    if (Test-Path -LiteralPath $path -PathType Leaf) { $text = Read-NodeText -Path $path }
+    $port = "$(Select-YamlValue -Text $text -Key 'healthzPort')"
+    if ($port -ceq '0') { return }
+    if (-not $port) { $port = '10248' }
+    $address = "$(Select-YamlValue -Text $text -Key 'healthzBindAddress')"
+    if (-not $address -or @('0.0.0.0', '::') -ccontains $address) { $address = '127.0.0.1' }
+    if ($address.Contains(':')) { $address = "[$address]" }
+    "http://${address}:$port/healthz"
+}
+
 # The kubelet has a certificate of the cluster, and says that it is well.
 function Wait-Node {
     [CmdletBinding()]
@@ -76,8 +93,9 @@ function Wait-Node {
         $null = Get-TimeLeft -Doing "waiting for the kubelet's certificate ($credential)"
         Start-Sleep -Milliseconds 500
     }
-    while ((Get-UrlText -Url 'http://127.0.0.1:10248/healthz') -cne 'ok') {
-        $null = Get-TimeLeft -Doing 'waiting for the kubelet to be well (port 10248)'
+    $url = "$(Get-HealthUrl -Facts $facts)"
+    while ($url -and (Get-UrlText -Url $url) -cne 'ok') {
+        $null = Get-TimeLeft -Doing "waiting for the kubelet to be well ($url)"
         Start-Sleep -Milliseconds 500
     }
     Write-NodeLine -Text 'the kubelet is registered and well'

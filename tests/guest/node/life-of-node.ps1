@@ -118,6 +118,12 @@ function Test-SystemJoin {
     Assert-Run -Name 'an administrator leaves no check out' -Run $run -Code 1
     Set-Simulation -Area 'os' -Name 'system' -Value 'yes'
     [IO.File]::WriteAllText($config, 'x')
+    # In a cluster whose kubelets say elsewhere that they are well.
+    $null = [IO.Directory]::CreateDirectory("$World/C/var/lib/kubelet")
+    $text = "healthzBindAddress: ::1`nhealthzPort: 10348`n"
+    [IO.File]::WriteAllText("$World/C/var/lib/kubelet/config.yaml", $text)
+    Set-Simulation -Area 'pages' -Name 'http://127.0.0.1:10248/healthz' -Value $null
+    Set-Simulation -Area 'pages' -Name 'http://[::1]:10348/healthz' -Value 'ok'
     Assert-Run -Name 'SYSTEM joins' -Run (Invoke-NodeScript -World $World -Name 'Join-Node') -Code 0
     $reset = 'C:\k\kubeadm.exe reset --force --cri-socket npipe:////./pipe/x'
     $done = @{ exitCode = 0; output = ''; creates = '' }
