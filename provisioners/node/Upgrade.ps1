@@ -41,7 +41,11 @@ function Complete-Upgrade {
     $facts = Get-NodeFact
     Start-Deadline -Name 'the upgrade' -Seconds $Seconds
     Start-NodeService -Names $facts.before
-    Invoke-Kubeadm -Facts $facts -Arguments @('upgrade', 'node')
+    $arguments = @('upgrade', 'node')
+    # kubeadm keeps no patches of the join, and the kubelet's configuration would come without them.
+    $patches = "$($facts.conf)\patches"
+    if (Test-Path -LiteralPath $patches -PathType Container) { $arguments += @('--patches', $patches) }
+    Invoke-Kubeadm -Facts $facts -Arguments $arguments
     Wait-Node -Seconds $Seconds
 }
 

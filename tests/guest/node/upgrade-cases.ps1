@@ -5,7 +5,10 @@ function Test-Upgrade {
     param([string] $Source)
     $world = New-NodeWorld -Source $Source
     $upgrade = 'C:\k\kubeadm.exe upgrade node'
-    Set-Simulation -Area 'programs' -Name $upgrade -Value @{ exitCode = 0; output = ''; creates = '' }
+    # With the patches of the join first.
+    $null = [IO.Directory]::CreateDirectory("$world/C/etc/kubernetes/patches")
+    $patched = "$upgrade --patches C:\etc\kubernetes\patches"
+    Set-Simulation -Area 'programs' -Name $patched -Value @{ exitCode = 0; output = ''; creates = '' }
     [IO.File]::WriteAllText("$world/C/etc/kubernetes/kubelet.conf", 'x')
     $folder = "$world/C/payload"
     $null = [IO.Directory]::CreateDirectory($folder)
@@ -38,6 +41,8 @@ function Test-Upgrade {
     Assert-That -Name 'no download stays on the node' -Holds (-not $left)
     $kubelet = Get-ServiceConfig -Name 'kubelet'
     Assert-That -Name 'the kubelet runs again' -Holds ($kubelet['state'] -eq 'running')
+    [IO.Directory]::Delete("$world/C/etc/kubernetes/patches")
+    Set-Simulation -Area 'programs' -Name $upgrade -Value @{ exitCode = 0; output = ''; creates = '' }
     Test-OtherUpgrade -World $world -Folder $folder
     Test-FailedUpgrade -World $world -Zip $zip -Digest $digest
 }
