@@ -16,6 +16,7 @@ mod gather;
 pub mod images;
 mod kept;
 mod mirror;
+mod output;
 pub mod platform;
 mod read;
 mod registry;

@@ -1,12 +1,12 @@
 //! Writing a bundle: sorted, without times, whole or not at all.
 
-use std::fs::File;
 use std::io::{BufWriter, Write as _};
 use std::path::{Path, PathBuf};
 
 use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, DateTime, System, ZipWriter};
 
+use super::output::ArchiveOutput;
 use super::{BundleError, BundleIndex, INDEX, IndexedFile};
 use crate::base::code::Code;
 use crate::base::digest::{Digester, sha256_hex};
@@ -14,7 +14,7 @@ use crate::base::json;
 use crate::base::stream::{Tee, copy_pieces};
 use crate::base::value::PinAlgorithm;
 use crate::fetch::FetchedArtifact;
-use crate::io::fs;
+use crate::io::fs::{self, FileError};
 use crate::lock::LOCK_FILE;
 use crate::verify::ProofError;
 
@@ -108,14 +108,35 @@ pub fn write_zip<'a>(
     parts: impl IntoIterator<Item = &'a ArchivePart>,
 ) -> Result<(), BundleError> {
     fs::write_with(file, |output| {
-        let mut zip = ZipWriter::new(BufWriter::with_capacity(1 << 18, output));
-        for part in parts {
-            write_part(&mut zip, part, file)?;
-        }
-        let mut output = zip.finish().map_err(|error| write_error(file, &error))?;
-        output.flush().map_err(|error| write_error(file, &error))
+        let mut output = ArchiveOutput::new(output);
+        let written = write_parts(&mut output, parts, file);
+        output.take_refusal().map_or(written, |source| {
+            let path = file.to_owned();
+            let action = "writing";
+            Err(FileError {
+                action,
+                path,
+                source,
+            }
+            .into())
+        })
     })
 }
+
+fn write_parts<'a>(
+    output: &mut ArchiveOutput<'_>,
+    parts: impl IntoIterator<Item = &'a ArchivePart>,
+    file: &Path,
+) -> Result<(), BundleError> {
+    let mut zip = ZipWriter::new(BufWriter::with_capacity(1 << 18, output));
+    for part in parts {
+        write_part(&mut zip, part, file)?;
+    }
+    let mut output = zip.finish().map_err(|error| write_error(file, &error))?;
+    output.flush().map_err(|error| write_error(file, &error))
+}
+
+type ArchiveWriter<'a, 'b> = ZipWriter<BufWriter<&'b mut ArchiveOutput<'a>>>;
 
 fn write_error(file: &Path, error: &dyn std::fmt::Display) -> BundleError {
     BundleError::Write {
@@ -125,7 +146,7 @@ fn write_error(file: &Path, error: &dyn std::fmt::Display) -> BundleError {
 }
 
 fn write_part(
-    zip: &mut ZipWriter<BufWriter<&mut File>>,
+    zip: &mut ArchiveWriter<'_, '_>,
     part: &ArchivePart,
     file: &Path,
 ) -> Result<(), BundleError> {
@@ -146,22 +167,24 @@ fn write_part(
         Content::Text(bytes) | Content::Bytes(bytes) => zip
             .write_all(bytes)
             .map_err(|error| write_error(file, &error)),
-        Content::File { path, sha256, size } => copy_file(zip, path, sha256, *size, file),
+        Content::File { path, sha256, size } => copy_file(zip, path, sha256, *size),
     }
 }
 
 /// A file of the store is hashed while it is copied: the disk may have changed it since.
 fn copy_file(
-    zip: &mut ZipWriter<BufWriter<&mut File>>,
+    zip: &mut ArchiveWriter<'_, '_>,
     path: &Path,
     sha256: &str,
     size: u64,
-    file: &Path,
 ) -> Result<(), BundleError> {
     let source = fs::open_file(path)?;
     let mut hash = Digester::new(PinAlgorithm::Sha256);
-    let copied = copy_pieces(source, &mut Tee(&mut hash, zip))
-        .map_err(|error| write_error(file, &format!("{}: {error}", path.display())))?;
+    let copied = copy_pieces(source, &mut Tee(&mut hash, zip)).map_err(|source| FileError {
+        action: "reading",
+        path: path.to_owned(),
+        source,
+    })?;
     let found = hash.finish();
     if found == sha256 && copied == size {
         return Ok(());
