@@ -104,7 +104,9 @@ pub fn list_items(image: &DescribedImage, lock: &Lock, windows: &WindowsIdentity
         items.push(describe_file(Role::OwnFile, path, sha256));
     }
     if let Some(guest) = &image.guest {
-        items.push(describe_scripts(&guest.scripts));
+        let baked = image.baked.iter();
+        let mut versions = baked.filter_map(|baked| baked["builtBy"]["version"].as_str());
+        items.push(describe_scripts(&guest.scripts, versions.next()));
     }
     make_ids_unique(&mut items);
     items
@@ -191,7 +193,10 @@ fn describe_subject(subject: &Subject<'_>, lock: &Lock, image: &DescribedImage) 
     let sha256 = hashes.iter().find(|(algorithm, _)| algorithm == "sha256");
     let sha256 = sha256.map(|(_, digest)| digest.as_str());
     let start = format!("{} ", subject.name);
-    let version = subject.title.strip_prefix(&start);
+    let version = match subject.role {
+        Role::ContainerImage => purl::find_image_version(&subject.name),
+        _ => subject.title.strip_prefix(&start),
+    };
     let (kind, purl) = match subject.role {
         Role::ContainerImage => (ItemKind::ContainerImage, purl::format_image(&subject.name)),
         Role::Update => (
@@ -237,6 +242,8 @@ fn describe_artifact(
     let component = artifact.component.as_str();
     let over = lock.selection.overrides.get(component);
     let overridden = over.is_some_and(|over| has_other_bytes(artifact, over, note));
+    let own = identity.filter(|_| !overridden);
+    let supplier = own.and_then(|identity| identity.supplier.clone());
     let members: Vec<Item> = artifact
         .members
         .iter()
@@ -247,6 +254,7 @@ fn describe_artifact(
                 id: format!("{}/{component}/{}", subject.role, member.member.as_str()),
                 kind: ItemKind::Application,
                 version: Some(artifact.version.to_string()),
+                supplier: supplier.clone(),
                 summary: Some(format!("{} in the archive", member.member.as_str())),
                 license: Some(artifact.license.clone()),
                 hashes: hashes.into_iter().collect(),
@@ -259,7 +267,6 @@ fn describe_artifact(
         PayloadKind::Exe | PayloadKind::Msi => ItemKind::Application,
         PayloadKind::File => ItemKind::File,
     };
-    let own = identity.filter(|_| !overridden);
     let cpe = own.and_then(|identity| identity.cpe.as_ref());
     let module = own.and_then(|it| purl::find_module(it, artifact.version.as_str()));
     let sources = artifact.digests.iter().flat_map(|pin| pin.source.clone());
@@ -267,7 +274,7 @@ fn describe_artifact(
     Item {
         kind,
         version: Some(artifact.version.to_string()),
-        supplier: own.and_then(|identity| identity.supplier.clone()),
+        supplier,
         summary: note.and_then(|note| note.summary.clone()),
         license: Some(artifact.license.clone()),
         purl: Some(purl::format_artifact(artifact, identity, overridden)),
@@ -309,16 +316,18 @@ fn describe_file(role: Role, path: &str, sha256: &str) -> Item {
     }
 }
 
-/// The engine and its resources, file by file.
-fn describe_scripts(scripts: &BTreeMap<String, String>) -> Item {
+/// The engine and its resources, file by file. Their version is that of the program that baked them into an image.
+fn describe_scripts(scripts: &BTreeMap<String, String>, version: Option<&str>) -> Item {
     let name = "imagegen guest scripts";
     Item {
         kind: ItemKind::Application,
+        version: version.map(str::to_owned),
         summary: Some("PowerShell scripts that apply the guest plan".to_owned()),
         members: scripts
             .iter()
             .map(|(path, sha256)| Item {
                 purl: None,
+                version: version.map(str::to_owned),
                 ..describe_file(Role::GuestScript, path, sha256)
             })
             .collect(),

@@ -71,8 +71,14 @@ fn format_module(module: &str, version: &str, subpath: &str) -> String {
     purl
 }
 
-/// `registry.k8s.io/pause:3.10@sha256:…` as the package of a container image.
-pub fn format_image(image: &str) -> String {
+/// Parts of the reference of a container image, empty where it has none.
+struct ImageParts<'a> {
+    repository: &'a str,
+    tag: &'a str,
+    digest: &'a str,
+}
+
+fn split_image(image: &str) -> ImageParts<'_> {
     let (reference, digest) = image.split_once('@').unwrap_or((image, ""));
     let tag = reference
         .rfind(':')
@@ -81,6 +87,28 @@ pub fn format_image(image: &str) -> String {
         Some(at) => (&reference[..at], &reference[at + 1..]),
         None => (reference, ""),
     };
+    ImageParts {
+        repository,
+        tag,
+        digest,
+    }
+}
+
+/// The version of a container image: its tag, or the digest where it has none.
+pub fn find_image_version(image: &str) -> Option<&str> {
+    let ImageParts { tag, digest, .. } = split_image(image);
+    [tag, digest]
+        .into_iter()
+        .find(|version| !version.is_empty())
+}
+
+/// `registry.k8s.io/pause:3.10@sha256:…` as the package of a container image.
+pub fn format_image(image: &str) -> String {
+    let ImageParts {
+        repository,
+        tag,
+        digest,
+    } = split_image(image);
     let name = last_segment(repository);
     let mut purl = format!("pkg:oci/{}", encode(&name.to_ascii_lowercase()));
     if !digest.is_empty() {

@@ -42,6 +42,7 @@ struct GoModule<'a> {
     version: String,
     purl: &'a str,
     license: Option<&'a str>,
+    supplier: Option<&'a str>,
     /// Ids of the programs.
     programs: Vec<&'a str>,
 }
@@ -61,6 +62,7 @@ impl BillOfMaterials<'_> {
                 version: format!("v{version}"),
                 purl,
                 license: item.license.as_deref(),
+                supplier: item.supplier.as_deref(),
                 programs: Vec::new(),
             });
             module.programs.push(&item.id);

@@ -118,6 +118,13 @@ fn a_record_says_who_built_what_of_what() {
     // The record is an image like others.
     let bom = test.bare().prints(&format!("sbom {folder}"));
     assert_eq!(bom, test.text(&format!("{folder}/sbom.cdx.json")));
+    let bom: Value = serde_json::from_str(&bom).expect("JSON");
+    let components = bom["components"].as_array().expect("components");
+    let mut scripts = components.iter();
+    let scripts = scripts.find(|it| it["name"] == "imagegen guest scripts");
+    let scripts = scripts.expect("scripts");
+    assert_eq!(scripts["version"], image["builtBy"]["version"]);
+    assert_eq!(scripts["components"][0]["version"], scripts["version"]);
     let shown = test
         .bare()
         .prints(&format!("history show {version} --from o"));

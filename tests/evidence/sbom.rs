@@ -50,10 +50,9 @@ fn cyclonedx_has_every_subject() {
     // A program stands below the archive that it comes from.
     let containerd = find(&bom, "containerd");
     let programs = containerd["components"].as_array().expect("members");
-    assert!(
-        programs.iter().any(|it| it["name"] == "containerd.exe"),
-        "{containerd}"
-    );
+    let program = programs.iter().find(|it| it["name"] == "containerd.exe");
+    let program = program.unwrap_or_else(|| panic!("{containerd}"));
+    assert_eq!(program["supplier"]["name"], "containerd");
     // grype and syft read no name of a `file`.
     assert_eq!(containerd["type"], "application");
     assert!(containerd["purl"].is_string(), "{containerd}");
@@ -65,11 +64,15 @@ fn cyclonedx_has_every_subject() {
         find(&bom, artifact["component"].as_str().expect("name"));
     }
     for image in lock["images"].as_array().expect("images") {
+        let name = image.as_str().expect("name");
+        let component = find(&bom, name);
         assert!(
-            find(&bom, image.as_str().expect("name"))["purl"]
+            component["purl"]
                 .as_str()
                 .is_some_and(|it| it.starts_with("pkg:oci/"))
         );
+        let version = component["version"].as_str().expect("a version");
+        assert!(name.contains(&format!(":{version}@sha256:")), "{name}");
     }
     let scripts = find(&bom, "imagegen guest scripts");
     assert!(
@@ -277,6 +280,11 @@ fn modules_have_the_names_that_scanners_look_up() {
         let packages = spdx["packages"].as_array().expect("packages");
         let named = packages.iter().find(|it| it["name"] == name).expect(name);
         assert_eq!(named["versionInfo"], version, "{name}");
+        // The publisher of the program is that of its module.
+        assert_eq!(library["supplier"], component["supplier"], "{name}");
+        let supplier = component["supplier"]["name"].as_str();
+        let supplier = supplier.map(|name| format!("Organization: {name}"));
+        assert_eq!(named["supplier"].as_str(), supplier.as_deref(), "{name}");
         let relations = spdx["relationships"].as_array().expect("relationships");
         let mut to_module = relations
             .iter()

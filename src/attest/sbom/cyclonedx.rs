@@ -167,6 +167,7 @@ fn describe_module(module: &GoModule<'_>) -> Value {
     keep_filled(json!({
         "type": "library",
         "bom-ref": module.id,
+        "supplier": module.supplier.map(|name| json!({ "name": name })),
         "name": module.name,
         "version": module.version,
         "scope": "required",

@@ -113,10 +113,11 @@ fn describe_image(bill: &BillOfMaterials<'_>) -> Value {
 }
 
 fn describe_module(module: &GoModule<'_>, id: &str) -> Value {
-    json!({
+    keep_filled(json!({
         "SPDXID": id,
         "name": module.name,
         "versionInfo": module.version,
+        "supplier": module.supplier.map(format_supplier),
         "downloadLocation": UNKNOWN,
         "filesAnalyzed": false,
         "licenseConcluded": UNKNOWN,
@@ -124,7 +125,11 @@ fn describe_module(module: &GoModule<'_>, id: &str) -> Value {
         "copyrightText": UNKNOWN,
         "primaryPackagePurpose": "LIBRARY",
         "externalRefs": [describe_purl(module.purl)],
-    })
+    }))
+}
+
+fn format_supplier(name: &str) -> String {
+    format!("Organization: {name}")
 }
 
 fn describe_purl(purl: &str) -> Value {
@@ -141,12 +146,11 @@ fn describe_package(item: &Item) -> Value {
         let algorithm = algorithm.to_ascii_uppercase();
         checksums.push(json!({ "algorithm": algorithm, "checksumValue": digest }));
     }
-    let supplier = item.supplier.as_ref();
     keep_filled(json!({
         "SPDXID": format_id(&item.id),
         "name": item.name,
         "versionInfo": item.version,
-        "supplier": supplier.map(|supplier| format!("Organization: {supplier}")),
+        "supplier": item.supplier.as_deref().map(format_supplier),
         "downloadLocation": item.url.as_deref().unwrap_or(UNKNOWN),
         "filesAnalyzed": false,
         "checksums": checksums,
