@@ -124,7 +124,11 @@ function Restore-Network {
     while ($true) {
         try {
             $text = Read-NodeText -Path $path
-            Initialize-Bridge -Facts $facts -Text $text
+            $address = Get-ConfiguredAddress -Text $text
+            # The card of this address carries the bridge. Without the address, which may come late, Windows would
+            # choose one of several cards; the completion below waits for it.
+            $isHere = -not $address -or (Test-NetworkAddress -Address $address)
+            if ($isHere) { Initialize-Bridge -Facts $facts -Text $text }
             break
         } catch {
             $why = $_.Exception.Message
@@ -134,8 +138,7 @@ function Restore-Network {
         $null = Get-TimeLeft -Doing 'bringing back the bridge'
         Start-Sleep -Seconds 1
     }
-    $address = Get-ConfiguredAddress -Text $text
-    if (-not $address -or (Test-NetworkAddress -Address $address)) { return }
+    if ($isHere) { return }
     Write-NodeLine -Text "this machine does not have ${address} now: its pod network is configured anew"
     $mark = Get-CompletionMark
     if (Test-Path -LiteralPath $mark -PathType Leaf) { Remove-Item -LiteralPath $mark -Force }

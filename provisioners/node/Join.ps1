@@ -64,8 +64,8 @@ function Join-Cluster {
     Invoke-Kubeadm -Facts $facts -Arguments @('join', '--config', (Resolve-NativePath -Path $Configuration))
 }
 
-# Where the kubelet says that it is well, as kubeadm looks for it: the cluster's configuration may name another
-# place, or by port 0 none.
+# Where the kubelet says that it is well, as kubeadm looks for it in the configuration that it wrote
+# (https://github.com/kubernetes/kubernetes/pull/125265). Nothing where port 0 keeps it from saying so.
 function Get-HealthUrl {
     [CmdletBinding()]
     param([Parameter(Mandatory)] [hashtable] $Facts)
@@ -74,9 +74,10 @@ function Get-HealthUrl {
     if (Test-Path -LiteralPath $path -PathType Leaf) { $text = Read-NodeText -Path $path }
     $port = "$(Select-YamlValue -Text $text -Key 'healthzPort')"
     if ($port -ceq '0') { return }
-    if (-not $port) { $port = '10248' }
+    if ($port -notmatch '^[0-9]+$') { $port = '10248' }
     $address = "$(Select-YamlValue -Text $text -Key 'healthzBindAddress')"
-    if (-not $address -or @('0.0.0.0', '::') -ccontains $address) { $address = '127.0.0.1' }
+    $isPlain = $address -match '^[0-9A-Fa-f.:]+$'
+    if (-not $isPlain -or @('0.0.0.0', '::') -ccontains $address) { $address = '127.0.0.1' }
     if ($address.Contains(':')) { $address = "[$address]" }
     "http://${address}:$port/healthz"
 }

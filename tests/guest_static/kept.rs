@@ -3,7 +3,7 @@
 use super::root;
 
 /// File below `provisioners/`, text, and what happens without it.
-const KEPT: [(&str, &str, &str); 60] = [
+const KEPT: [(&str, &str, &str); 62] = [
     (
         "node/Upgrade-Node.ps1",
         "            Clear-PreviousPayload\n            $switched = $true",
@@ -93,6 +93,16 @@ const KEPT: [(&str, &str, &str); 60] = [
         "node/Join.ps1",
         "-isnot [UnauthorizedAccessException]) { throw }",
         "a person's join fails at its end, because the task of SYSTEM completes the node at that moment",
+    ),
+    (
+        "node/Join.ps1",
+        r#"$url = "$(Get-HealthUrl -Facts $facts)""#,
+        "where the cluster gives its kubelets another port, a node that joined counts as failed, and an upgrade goes back",
+    ),
+    (
+        "node/Bridge.ps1",
+        "if ($isHere) { Initialize-Bridge",
+        "before the address of a node is there, Windows chooses the card of its bridge",
     ),
     (
         "node/Logs.ps1",
@@ -335,6 +345,25 @@ fn the_card_of_a_bridge_is_found_in_its_configuration() {
         .collect();
     // Of Docker and of containerd.
     assert_eq!(found, ["10.1.18.7", "10.1.18.7"]);
+}
+
+/// The script finds the port of the kubelet's health in what kubeadm writes.
+#[test]
+fn the_port_of_the_kubelet_is_found_in_its_configuration() {
+    let script = root().join("provisioners/node/Network.ps1");
+    let script = std::fs::read_to_string(script).unwrap();
+    let (_, rest) = script.split_once("function Select-YamlValue").unwrap();
+    let (_, rest) = rest.split_once("$form = '").unwrap();
+    let form = rest.split_once("' -f").unwrap().0.replace("''", "'");
+    let text = "healthzBindAddress: 127.0.0.1\nhealthzPort: 10348\nhttpCheckFrequency: 0s\n";
+    for (key, value) in [
+        ("healthzBindAddress", "127.0.0.1"),
+        ("healthzPort", "10348"),
+    ] {
+        let form = regex_lite::Regex::new(&form.replace("{0}", key)).unwrap();
+        let found = form.captures(text).unwrap();
+        assert_eq!(&found[1], value);
+    }
 }
 
 /// The script takes the address out of what each template makes of it, and no network of the cluster for one.

@@ -34,6 +34,10 @@ function Test-NodeLife {
     $quoted = $more.Replace('\', '\\').Replace('"', '\"')
     $played.flags = "KUBELET_KUBEADM_ARGS=`"$quoted`"`n"
     Set-Simulation -Area 'programs' -Name $join -Value $played
+    # The cluster gives its kubelets another port.
+    [IO.File]::WriteAllText("$world/C/var/lib/kubelet/config.yaml", "healthzPort: 10348`n")
+    Set-Simulation -Area 'pages' -Name 'http://127.0.0.1:10248/healthz' -Value $null
+    Set-Simulation -Area 'pages' -Name 'http://127.0.0.1:10348/healthz' -Value 'ok'
     [IO.File]::WriteAllText("$conf/join-config.yaml", $secret)
     $run = Invoke-NodeScript -World $world -Name 'Join-Node'
     Assert-Run -Name 'a node joins' -Run $run -Code 0 -Text 'the kubelet is registered and well'

@@ -147,6 +147,14 @@ function Test-NodeNetwork {
     $run = Invoke-NodeScript -World $world -Name 'Complete-Node'
     Assert-Run -Name 'a service of host networks that starts late' -Run $run -Code 0 -Text 'is not there yet'
     Assert-Bridge -Name 'a late start'
+    # An address that comes late: without it Windows would choose one of several cards.
+    Set-Simulation -Area 'networks' -Name 'cbr0' -Value $null
+    Set-Simulation -Area 'cards' -Name '10.1.18.7' -Value $null
+    $run = Invoke-NodeScript -World $world -Name 'Complete-Node' -With @{ TimeoutSeconds = 2 }
+    Assert-Run -Name 'an address that comes late' -Run $run -Code 1 -Text 'does not have 10.1.18.7 now'
+    $found = Get-Simulation -Area 'networks' -Name 'cbr0'
+    Assert-That -Name 'no bridge without its card' -Holds ($null -eq $found) -Detail $found
+    Set-Simulation -Area 'cards' -Name '10.1.18.7' -Value 'Ethernet 2'
     $other = @{ ID = 'cbr0'; Name = 'cbr0'; Subnets = @(@{ AddressPrefix = '10.9.0.0/24' }) }
     Set-Simulation -Area 'networks' -Name 'cbr0' -Value $other
     $other = @{ ID = 'cbr0_ep'; Name = 'cbr0_ep'; IPAddress = '10.9.0.2' }
