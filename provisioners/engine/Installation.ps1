@@ -99,10 +99,13 @@ function Invoke-Install {
             if ($Progress.restarts -gt 10) {
                 $Progress.exitCode = 1
                 $Progress.error = "state $($Progress.state) wants one restart after the other"
+                # Somebody who has found the reason begins to count anew.
+                $Progress.restarts = 0
             }
             return
         }
         $Progress.state = $state.next
+        $Progress.restarts = 0
     }
 }
 

@@ -14,7 +14,9 @@ function Get-assertionResource {
     } elseif ($check -eq 'service') {
         $states = @(foreach ($name in @($serviceName) + $alternatives) { Get-ServiceState -Name $name })
         $found = @($states | ForEach-Object { $_.text }) -join ', '
-        $met = @($states | Where-Object { $_.state -eq $state }).Count -gt 0
+        # Without a state the service has to be there, in whichever state.
+        $there = @($states | Where-Object { $_.state -ne 'absent' })
+        $met = @($there | Where-Object { $_.state -eq $state -or $state -eq '' }).Count -gt 0
     } elseif ($check -eq 'osBuild') {
         $os = Get-OsBuild
         $found = "this is build $($os.build).$($os.revision)"

@@ -3,7 +3,7 @@
 use super::root;
 
 /// File below `provisioners/`, text, and what happens without it.
-const KEPT: [(&str, &str, &str); 62] = [
+const KEPT: [(&str, &str, &str); 65] = [
     (
         "node/Upgrade-Node.ps1",
         "            Clear-PreviousPayload\n            $switched = $true",
@@ -103,6 +103,21 @@ const KEPT: [(&str, &str, &str); 62] = [
         "node/Bridge.ps1",
         "if ($isHere) { Initialize-Bridge",
         "before the address of a node is there, Windows chooses the card of its bridge",
+    ),
+    (
+        "resources/assertion.ps1",
+        "-or $state -eq ''",
+        "a check that a service is gone holds while it is there",
+    ),
+    (
+        "engine/windows/winrm.ps1",
+        r"$names['Service\AllowUnencrypted'] =",
+        "a setting of the client is judged by that of the service",
+    ),
+    (
+        "engine/Installation.ps1",
+        "$Progress.state = $state.next\n        $Progress.restarts = 0",
+        "an installation that restarted eleven times in all its runs never ends",
     ),
     (
         "node/Logs.ps1",

@@ -66,8 +66,10 @@ function Remove-MachineCertificate {
 function Get-WinrmValueName {
     [CmdletBinding()]
     param([string] $Setting)
-    $names = @{ Basic = 'auth_basic'; CredSSP = 'auth_credssp'; AllowUnencrypted = 'allow_unencrypted' }
-    $name = $names[$Setting.Split('\')[-1]]
+    # Whole names: the client has settings of the same last word.
+    $names = @{ 'Service\Auth\Basic' = 'auth_basic'; 'Service\Auth\CredSSP' = 'auth_credssp' }
+    $names['Service\AllowUnencrypted'] = 'allow_unencrypted'
+    $name = $names[$Setting]
     if (-not $name) { throw "the setting $Setting of WinRM has no name in the registry here" }
     @{ Key = "$script:Wsman\Service"; Name = $name }
 }
