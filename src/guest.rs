@@ -37,7 +37,8 @@ use crate::model::kubernetes::{FlagTable, ProgramTable};
 use crate::model::plan::{ArtifactRole, Plan};
 use crate::model::stage::{AccountRefusal, LifeStages, Stage};
 use crate::model::step::{Step, StepResource};
-use crate::windows::resource::{Desired, File, Phase, Resource, ResourceKind, Scope};
+use crate::windows::resource::{Desired, File, Phase, Resource, ResourceKind, Scope, WinrmSetting};
+use crate::windows::value::PlainGuid;
 use serde::Deserialize as _;
 
 pub use constants::{Constants, FailingUpdate};
@@ -307,6 +308,30 @@ fn check_script(text: &str) -> Result<(), String> {
     Ok(())
 }
 
+/// Settings of `WinRM` that the engine knows in the registry (`provisioners/engine/windows/winrm.ps1`).
+const WINRM_SETTINGS: [&str; 3] = [
+    r"Service\AllowUnencrypted",
+    r"Service\Auth\Basic",
+    r"Service\Auth\CredSSP",
+];
+
+fn check_winrm_setting(setting: &WinrmSetting) -> Result<(), String> {
+    if !WINRM_SETTINGS.contains(&setting.setting.as_str()) {
+        return Err(format!(
+            "`setting`: the engine knows {}, and not `{}`: write a `registryValue` with its policy",
+            WINRM_SETTINGS.join(", "),
+            setting.setting
+        ));
+    }
+    if !["true", "false"].contains(&setting.value.as_str()) {
+        let value = &setting.value;
+        return Err(format!(
+            "`value`: expected `true` or `false`, found `{value}`"
+        ));
+    }
+    Ok(())
+}
+
 /// Rendered properties as the Rust type of the resource; the digest of a file's content is ours.
 fn parse_resource(kind: &str, mut properties: Map<String, Value>) -> Result<ResourceKind, String> {
     if kind == "certificate" {
@@ -338,6 +363,11 @@ fn parse_resource(kind: &str, mut properties: Map<String, Value>) -> Result<Reso
             check_script(&script.test)?;
             check_script(&script.set)?;
         }
+        ResourceKind::PowerPlan(it) => {
+            let plan = it.plan.parse::<PlainGuid>();
+            plan.map_err(|error| format!("`plan`: {error}"))?;
+        }
+        ResourceKind::WinrmSetting(it) => check_winrm_setting(it)?,
         _ => {}
     }
     Ok(typed)

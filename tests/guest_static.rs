@@ -5,6 +5,7 @@
 
 mod analyzer;
 mod catalogue;
+mod empty;
 mod kept;
 mod laws;
 mod programs;

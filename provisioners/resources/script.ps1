@@ -7,7 +7,7 @@ function Get-scriptResource {
 
 function Set-scriptResource {
     [CmdletBinding()]
-    param([Parameter(Mandatory)] [string] $test, [Parameter(Mandatory)] [string] $expected,
+    param([Parameter(Mandatory)] [string] $test, [Parameter(Mandatory)] [AllowEmptyString()] [string] $expected,
         [Parameter(Mandatory)] [string] $set)
     # What it tells with our name in front is told of the run.
     foreach ($line in (Invoke-ScriptText -Text $set) -split "`n") {

@@ -1,7 +1,7 @@
 //! Steps: ordered groups of resources, as written in `provisioners/steps/*.json`.
 
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, de};
 use serde_json::{Map, Value};
 
 use crate::base::value::StepId;
@@ -42,6 +42,9 @@ pub struct StepResource {
     /// Properties that others change on a node, such as `startType`.
     #[serde(default)]
     pub volatile: Vec<String>,
+    /// After so many seconds the engine gives up. PowerShell counts them as a signed number of 32 bits.
+    #[serde(default, deserialize_with = "read_seconds")]
+    #[schemars(range(min = 1, max = 2_147_483_647))]
     pub timeout_seconds: Option<u32>,
     /// Where the fact comes from.
     pub source: String,
@@ -49,6 +52,15 @@ pub struct StepResource {
     /// the object `{"fact": "path"}` is replaced by that fact, whatever its type;
     /// the object `{"template": "name"}` by the rendered file `provisioners/templates/<name>`.
     pub properties: Map<String, Value>,
+}
+
+fn read_seconds<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u32>, D::Error> {
+    let seconds = Option::<u32>::deserialize(deserializer)?;
+    if seconds.is_some_and(|seconds| !(1..=i32::MAX.unsigned_abs()).contains(&seconds)) {
+        let message = "expected seconds from 1 to 2147483647, such as 1800";
+        return Err(de::Error::custom(message));
+    }
+    Ok(seconds)
 }
 
 /// All given conditions must hold. An empty list never holds; an absent one always does.

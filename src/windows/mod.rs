@@ -3,6 +3,7 @@
 pub mod command_line;
 pub mod inbox;
 pub mod paths;
+mod pattern;
 pub mod resource;
 pub mod sddl;
 pub mod value;

@@ -7,12 +7,29 @@ use ipnet::IpNet;
 use crate::base::text::{is_digits, is_hex};
 use crate::text_value;
 use crate::windows::paths::find_fault;
+use crate::windows::pattern::find_pattern_fault;
 
 text_value!(
     /// The identifier of a class or of an application, in braces.
     Guid,
     is_guid,
     "an identifier: expected hexadecimal digits in braces, such as `{CCC2A336-D7F3-4818-A213-272B7924213E}`"
+);
+
+text_value!(
+    /// An identifier as `powercfg.exe` and the update agent print it.
+    PlainGuid,
+    |text| text.to_lowercase() == text && is_guid(&format!("{{{text}}}")),
+    "an identifier: expected lower-case hexadecimal digits, such as `8c5e7fda-e8bf-4a96-9a85-a6e23a8c635c`"
+);
+
+text_value!(
+    /// Text that a mandatory parameter of the guest's scripts takes: PowerShell refuses an empty one
+    /// (<https://learn.microsoft.com/powershell/module/microsoft.powershell.core/about/about_functions_advanced_parameters>,
+    /// `AllowEmptyString`).
+    FilledText,
+    |text| !text.trim().is_empty(),
+    "what the guest's scripts take: expected text, such as `NAT`"
 );
 
 text_value!(
@@ -56,8 +73,9 @@ text_value!(
     /// The name of a firewall rule, a feature or a capability. Windows takes a pattern in its place, which finds none
     /// of that name, or others (<https://github.com/dsccommunity/NetworkingDsc/issues/348>).
     LiteralName,
-    |text| !text.trim().is_empty() && !has_pattern(text) && !text.contains(char::is_control),
-    "a name that Windows takes as it is: expected text without `*?[]` and backticks, such as `Containers`"
+    |text| !text.is_empty() && text.trim() == text && !has_pattern(text) && !text.contains(char::is_control),
+    "a name that Windows takes as it is: expected text without `*?[]`, backticks and blanks at its ends, such as \
+     `Containers`"
 );
 
 text_value!(
@@ -80,6 +98,14 @@ text_value!(
     PrintedText,
     |text| text.trim() == text,
     "what a script prints: expected text without blanks at both ends, such as `True`"
+);
+
+text_value!(
+    /// A regular expression that the guest holds against what a program prints.
+    OutputPattern,
+    |text| find_pattern_fault(text).is_none(),
+    "a regular expression: expected one of .NET, such as `^v1[.]36`",
+    find_pattern_fault
 );
 
 text_value!(
@@ -181,7 +207,9 @@ fn has_pattern(text: &str) -> bool {
 
 fn is_task_name(text: &str) -> bool {
     let names = text.strip_prefix('\\').unwrap_or(text).split('\\');
-    let has_names = names.clone().all(|name| !name.trim().is_empty());
+    let has_names = names
+        .clone()
+        .all(|name| !name.is_empty() && name.trim() == name && !name.ends_with('.'));
     has_names
         && !has_pattern(text)
         && !text.contains(|c: char| c.is_control() || "/:\"<>|".contains(c))
@@ -221,8 +249,10 @@ fn is_remote_address(text: &str) -> bool {
             _ => false,
         };
     }
-    text.parse::<IpNet>()
-        .is_ok_and(|network| network.trunc() == network && network.to_string() == text)
+    text.parse::<IpNet>().is_ok_and(|network| {
+        let has_hosts = network.prefix_len() < network.max_prefix_len();
+        has_hosts && network.trunc() == network && network.to_string() == text
+    })
 }
 
 /// An address as Windows prints it, so that a comparison of texts is one of addresses.
@@ -233,17 +263,14 @@ fn parse_canonical_address(text: &str) -> Option<IpAddr> {
 
 fn is_registry_key(text: &str) -> bool {
     let below = text.strip_prefix(r"HKLM:\").unwrap_or_default();
-    below.split('\\').all(|name| !name.is_empty())
-        && !below
-            .chars()
-            .any(|c| c.is_control() || matches!(c, '/' | '*' | '?'))
+    below.split('\\').all(|name| !name.is_empty()) && !below.contains(char::is_control)
 }
 
 #[cfg(test)]
 mod tests {
     use super::{
-        AccountName, HexBytes, KbId, LiteralName, Ports, PrintedText, RegistryKey, RemoteAddress,
-        ServiceName, TaskName, VariableName, WindowsPath,
+        AccountName, FilledText, HexBytes, KbId, LiteralName, PlainGuid, Ports, PrintedText,
+        RegistryKey, RemoteAddress, ServiceName, TaskName, VariableName, WindowsPath,
     };
     use crate::base::value::{
         Cidr, ComponentName, DnsName, HostPattern, ImageReference, Ipv4Address, NoProxy, Registry,
@@ -391,8 +418,15 @@ mod tests {
         refused::<ServiceName>(&["", " a", "a/b", r"a\b", "a\u{7}", &"a".repeat(257)]);
         refused::<ServiceName>(&["a's", "a*", "a[1]"]);
         refused::<LiteralName>(&["", " ", "*", "Web-?", "corp [agent] in", "a`b", "a\u{7}"]);
+        refused::<LiteralName>(&[" Containers", "Containers "]);
         refused::<TaskName>(&[
-            "", r"\", r"a\\b", r"a\", "a/b", "a:b", "a*", "a[1]", "a\"b", "a|b",
+            "", r"\", r"a\\b", r"a\", "a/b", "a:b", "a*", "a[1]", "a\"b", "a|b", "a ", r"a.\b",
+        ]);
+        refused::<FilledText>(&["", " \n"]);
+        refused::<PlainGuid>(&[
+            "Balanced",
+            "8C5E7FDA-E8BF-4A96-9A85-A6E23A8C635C",
+            "{8c5e7fda-e8bf-4a96-9a85-a6e23a8c635c}",
         ]);
         refused::<VariableName>(&["", "a=b", "PATH", "Path", "a\u{7}"]);
         refused::<PrintedText>(&[" True", "True\r\n"]);
@@ -409,6 +443,8 @@ mod tests {
             "10.0.0.9-10.0.0.1",
             "10.0.0.1-::2",
             "10.0.0.01",
+            "10.0.0.1/32",
+            "2001:db8::1/128",
             "2001:DB8::/32",
             "10.0.0.1,10.0.0.2",
         ]);
@@ -438,6 +474,13 @@ mod tests {
                 .parse::<RegistryKey>()
                 .is_ok()
         );
+        // Both are keys of Windows, which the guest reads and writes by their names.
+        for text in [
+            r"HKLM:\SYSTEM\x\Ciphers\RC4 128/128",
+            r"HKLM:\SOFTWARE\Classes\*",
+        ] {
+            assert!(text.parse::<RegistryKey>().is_ok(), "{text}");
+        }
         assert!("00FF".parse::<HexBytes>().is_ok());
         let error = r"C:\k\nul"
             .parse::<WindowsPath>()

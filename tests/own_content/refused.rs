@@ -78,6 +78,85 @@ fn folders_that_cannot_be_meant_are_refused() {
 }
 
 /// A component of the user's own declares nothing that is not verified with its kind of signature.
+/// Values that the guest refuses, or never finds as it has set them: nobody is to pay for a machine first.
+#[test]
+fn values_that_the_guest_does_not_take_are_refused() {
+    let list = json!(["a", "", "b"]);
+    let (kind, ensure) = ("MultiString", "present");
+    let rows = [
+        (
+            "script",
+            json!({ "test": "1", "expected": "1", "set": "" }),
+            "`set`",
+        ),
+        (
+            "winrmSetting",
+            json!({ "setting": r"Client\AllowUnencrypted", "value": "false" }),
+            r"not `Client\AllowUnencrypted`: write a `registryValue`",
+        ),
+        (
+            "winrmSetting",
+            json!({ "setting": r"Service\AllowUnencrypted", "value": "False" }),
+            "expected `true` or `false`, found `False`",
+        ),
+        (
+            "powerPlan",
+            json!({ "plan": "Balanced" }),
+            "`Balanced` is not an identifier",
+        ),
+        (
+            "assertion",
+            json!({ "check": "command", "holds": true, "program": r"C:\k\kubelet.exe", "pattern": "v1(" }),
+            "such as `^v1[.]36`; it has `(` without `)`",
+        ),
+        (
+            "windowsUpdate",
+            json!({ "kbs": [], "categories": ["SecurityUpdates"] }),
+            "`SecurityUpdates` is not an identifier",
+        ),
+        (
+            "registryValue",
+            json!({ "key": r"HKLM:\SOFTWARE\Own", "valueName": "a", "ensure": ensure, "kind": kind, "data": list }),
+            "`data`: an empty text ends the list",
+        ),
+        (
+            "scheduledTask",
+            json!({ "taskName": "own ", "ensure": ensure, "program": r"C:\k\kubelet.exe", "trigger": "none" }),
+            "`own ` is not the name of a task",
+        ),
+    ];
+    for (kind, properties, said) in rows {
+        let own = json!([{ "name": "Own", "type": kind, "source": "derived: a test", "properties": properties }]);
+        let test = Test::new().file("s/905-own.json", &step("own", &own));
+        let ran = test.line("plan --target host --k8s 1.36.0 --steps s");
+        ran.fails(3, &[said, "s/905-own.json"]);
+    }
+    for seconds in [0, 3_000_000_000_u64] {
+        let mut own = value("Own", &json!("x"));
+        own[0]["timeoutSeconds"] = seconds.into();
+        let test = Test::new().file("s/905-own.json", &step("own", &own));
+        let ran = test.line("plan --target host --k8s 1.36.0 --steps s");
+        ran.fails(
+            3,
+            &["`resources[0].timeoutSeconds`: expected seconds from 1"],
+        );
+    }
+}
+
+/// A key of Windows whose name has a slash, and a script that prints nothing where all is well.
+#[test]
+fn values_that_the_guest_takes_are_planned() {
+    let mut own = value("Own", &json!("x"));
+    own[0]["properties"]["key"] = r"HKLM:\SOFTWARE\Own\RC4 128/128".into();
+    let script = json!({ "test": "Get-Own", "expected": "", "set": "Set-Own" });
+    let script = json!([{ "name": "Script", "type": "script", "source": "derived: a test", "properties": script }]);
+    Test::new()
+        .file("s/905-own.json", &step("own", &own))
+        .file("s/906-script.json", &step("script", &script))
+        .line("plan --target host --k8s 1.36.0 --steps s")
+        .succeeds();
+}
+
 #[test]
 fn a_component_with_an_idle_signer_is_refused() {
     let path = "components/monitoring-agent.json";

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::super::value::AccountName;
+use super::super::value::{AccountName, FilledText};
 use super::{Ensure, Identity, ResourceType};
 use crate::base::choice::words;
 use crate::base::value::Sha256;
@@ -47,7 +47,7 @@ words!(
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct WinrmSetting {
     /// Such as `Service\Auth\Basic`.
-    pub setting: String,
+    pub setting: FilledText,
     pub value: String,
 }
 
@@ -60,7 +60,7 @@ pub struct Certificate {
     pub sha256: Sha256,
     pub ensure: Ensure,
     /// The certificate in DER, in base64.
-    pub content: String,
+    pub content: FilledText,
 }
 
 /// A store of the machine's certificates, by its name in Windows.
@@ -82,7 +82,7 @@ pub enum CertificateStore {
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct DefenderExclusion {
     pub kind: ExclusionKind,
-    pub value: String,
+    pub value: FilledText,
     pub ensure: Ensure,
 }
 

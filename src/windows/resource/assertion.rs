@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::super::value::{PrintedText, ServiceName, WindowsPath};
+use super::super::value::{FilledText, OutputPattern, PrintedText, ServiceName, WindowsPath};
 use super::{Identity, ResourceType, ServiceState};
 
 /// Something that must hold. The engine can only compare it.
@@ -30,9 +30,10 @@ pub enum AssertionCheck {
         #[serde(skip_serializing_if = "Option::is_none")]
         arguments: Option<Vec<String>>,
         #[serde(skip_serializing_if = "Option::is_none")]
-        pattern: Option<String>,
+        pattern: Option<OutputPattern>,
     },
-    /// `serviceName`, or one of the `alternatives`, is in `state`. It may get there while the resource has time.
+    /// `serviceName`, or one of the `alternatives`, is in `state`, or is there where none is given. It may get there
+    /// while the resource has time.
     Service {
         service_name: ServiceName,
         /// Names of the same service in other releases of its package.
@@ -54,11 +55,11 @@ pub enum AssertionCheck {
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Script {
     /// Prints the actual state and changes nothing.
-    pub test: String,
-    /// Expected output of `test`, without blanks at both ends.
+    pub test: FilledText,
+    /// Expected output of `test`, without blanks at both ends; empty where it prints nothing.
     pub expected: PrintedText,
     /// Brings the machine into the expected state.
-    pub set: String,
+    pub set: FilledText,
 }
 
 impl ResourceType for Assertion {

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::super::value::{KbId, LiteralName, WindowsPath};
+use super::super::value::{KbId, LiteralName, PlainGuid, WindowsPath};
 use super::{Artifact, Identity, PinnedUrl, ResourceType};
 
 /// A role or feature of Windows Server.
@@ -39,7 +39,7 @@ pub struct Hotfix {
 pub struct WindowsUpdate {
     pub kbs: Vec<KbId>,
     /// Ids of categories: their names are in the language of the system.
-    pub categories: Vec<String>,
+    pub categories: Vec<PlainGuid>,
     /// Updates that are left out, unless `kbs` names them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub except: Vec<KbId>,
@@ -77,7 +77,7 @@ impl ResourceType for WindowsUpdate {
             self.kbs
                 .iter()
                 .map(KbId::as_str)
-                .chain(self.categories.iter().map(String::as_str))
+                .chain(self.categories.iter().map(PlainGuid::as_str))
                 .collect::<Vec<_>>()
                 .join(" "),
         )

@@ -5,7 +5,7 @@ use std::net::Ipv4Addr;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::super::value::{AccountName, AccountSid, LiteralName, Ports, RemoteAddress};
+use super::super::value::{AccountName, AccountSid, FilledText, LiteralName, Ports, RemoteAddress};
 use super::{Desired, Identity, ResourceType};
 use crate::base::choice::words;
 use crate::base::nonempty::NonEmpty;
@@ -23,7 +23,7 @@ pub struct FirewallRule {
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct FirewallSettings {
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub display_name: Option<String>,
+    pub display_name: Option<FilledText>,
     pub direction: Direction,
     pub action: FirewallAction,
     /// Any protocol without one.
@@ -113,7 +113,7 @@ words!(
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct HnsNetwork {
-    pub network_name: String,
+    pub network_name: FilledText,
     #[serde(flatten)]
     pub desired: Desired<HnsSettings>,
 }
@@ -122,7 +122,7 @@ pub struct HnsNetwork {
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct HnsSettings {
     /// `NAT`
-    pub kind: String,
+    pub kind: FilledText,
 }
 
 impl ResourceType for FirewallRule {

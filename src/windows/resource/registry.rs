@@ -36,7 +36,7 @@ pub enum RegistryData {
     DWord(u32),
     #[serde(deserialize_with = "read_data")]
     QWord(u64),
-    #[serde(deserialize_with = "read_data")]
+    #[serde(deserialize_with = "read_lines")]
     MultiString(Vec<String>),
     #[serde(deserialize_with = "read_data")]
     Binary(HexBytes),
@@ -47,6 +47,17 @@ fn read_data<'de, T: Deserialize<'de>, D: Deserializer<'de>>(
     deserializer: D,
 ) -> Result<T, D::Error> {
     T::deserialize(deserializer).map_err(|error| de::Error::custom(format!("`data`: {error}")))
+}
+
+/// Windows ends a list at its first empty text
+/// (<https://learn.microsoft.com/windows/win32/sysinfo/registry-value-types>, `REG_MULTI_SZ`).
+fn read_lines<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
+    let lines: Vec<String> = read_data(deserializer)?;
+    if lines.iter().any(String::is_empty) {
+        let message = "`data`: an empty text ends the list in Windows; leave it out";
+        return Err(de::Error::custom(message));
+    }
+    Ok(lines)
 }
 
 /// A machine-wide environment variable.

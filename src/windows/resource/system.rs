@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::super::value::{TaskName, WindowsPath};
+use super::super::value::{FilledText, TaskName, WindowsPath};
 use super::{Desired, Identity, ResourceType};
 
 /// A task that runs as SYSTEM, without time limit, and is tried again each minute when it fails.
@@ -44,7 +44,7 @@ pub enum TaskTrigger {
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct PowerPlan {
     /// Lower-case GUID.
-    pub plan: String,
+    pub plan: FilledText,
 }
 
 /// The one page file of the machine, from the next restart on.
@@ -62,11 +62,11 @@ pub struct PageFile {
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Sysprep {
     /// `IMAGE_STATE_GENERALIZE_RESEAL_TO_OOBE`
-    pub image_state: String,
+    pub image_state: FilledText,
     /// Answer file of the next boot; an agent brings its own.
     pub unattend: WindowsPath,
     /// `quit` or `shutdown`: what Sysprep does at its end.
-    pub finish: String,
+    pub finish: FilledText,
     /// Programs of the platform, of which the first that the machine has runs Sysprep. Without any, the engine does.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub agents: Vec<SealAgent>,
