@@ -208,25 +208,32 @@ const PLACEHOLDERS: &[&str] = &["version}", "version_}", "minor}", "os}", "arch}
 /// The fault of what stands behind the host: the server would be asked for another path than the text has, or for one
 /// that nobody meant.
 fn find_path_fault(text: &str) -> Option<&'static str> {
-    let is_ordinary = !text.contains('%') && !text.contains('{') && !text.contains('}');
-    if is_ordinary && !text.contains("/.") {
-        return None;
-    }
-    let mut escapes = text.split('%').skip(1);
-    if escapes.any(|escape| !escape.as_bytes().get(..2).is_some_and(is_hexadecimal)) {
+    let has_escapes = text.contains('%');
+    if has_escapes && !has_whole_escapes(text) {
         return Some("expected two hexadecimal digits behind each `%`");
     }
-    let mut marks = text.split('{').skip(1);
-    let count = text.matches('}').count();
-    let is_known = marks.all(|mark| PLACEHOLDERS.iter().any(|known| mark.starts_with(known)));
-    if !is_known || count != text.matches('{').count() {
+    let opened = text.bytes().filter(|byte| *byte == b'{').count();
+    let closed = text.bytes().filter(|byte| *byte == b'}').count();
+    if opened != closed || opened > 0 && !has_known_marks(text) {
         return Some("expected no braces but those of `{version}` and `{version_}`");
     }
-    let path = text.split(['?', '#']).next().unwrap_or(text);
-    if path.split('/').any(is_dot_segment) {
-        return Some("expected a path without `.` and `..`");
+    if has_escapes || text.contains("/.") {
+        let path = text.split(['?', '#']).next().unwrap_or(text);
+        if path.split('/').any(is_dot_segment) {
+            return Some("expected a path without `.` and `..`");
+        }
     }
     None
+}
+
+fn has_whole_escapes(text: &str) -> bool {
+    let mut escapes = text.split('%').skip(1);
+    escapes.all(|escape| escape.as_bytes().get(..2).is_some_and(is_hexadecimal))
+}
+
+fn has_known_marks(text: &str) -> bool {
+    let mut marks = text.split('{').skip(1);
+    marks.all(|mark| PLACEHOLDERS.iter().any(|known| mark.starts_with(known)))
 }
 
 fn is_hexadecimal(digits: &[u8]) -> bool {
