@@ -1,9 +1,12 @@
 # A network of the host network service, known by its name.
 function Get-hnsNetworkResource {
     [CmdletBinding()]
-    param([Parameter(Mandatory)] [string] $networkName)
+    param([Parameter(Mandatory)] [string] $networkName, [string] $kind)
     foreach ($network in @(Invoke-HostNetwork -Method 'GET' -Path '/networks')) {
-        if ($network.Name -ceq $networkName) { return @{ ensure = 'present'; kind = $network.Type } }
+        if ($network.Name -cne $networkName) { continue }
+        # A type in another case is the same type.
+        if ($network.Type -eq $kind) { return @{ ensure = 'present'; kind = $kind } }
+        return @{ ensure = 'present'; kind = $network.Type }
     }
     @{ ensure = 'absent' }
 }

@@ -48,6 +48,8 @@ function Invoke-HostNetwork {
     $native = Add-NativeClass -Name 'HostNetwork' -Text $signature
     $response = ''
     $native::HNSCall($Method, $Path, $Body, [ref]$response)
+    # A service that has not started yet gives no text, which is no JSON.
+    if (-not $response) { throw "host networks: $Method $Path has no answer: the service hns does not run yet" }
     $answer = $response | ConvertFrom-Json
     if (-not $answer.Success) { throw "host networks: $Method $Path failed: $response" }
     if ($null -ne $answer.PSObject.Properties['Output']) { $answer.Output }
