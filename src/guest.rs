@@ -262,6 +262,7 @@ fn lower_resource(
             properties.insert(property.clone(), value);
         }
         let kind = parse_resource(&resource.kind, properties).map_err(error)?;
+        check_volatile(&kind, &resource.volatile).map_err(error)?;
         resources.push(Resource {
             name,
             step: step.id.clone(),
@@ -371,6 +372,26 @@ fn parse_resource(kind: &str, mut properties: Map<String, Value>) -> Result<Reso
         _ => {}
     }
     Ok(typed)
+}
+
+/// The engine leaves out properties by their names in the guest plan, and passes over a name that is none.
+fn check_volatile(kind: &ResourceKind, volatile: &[String]) -> Result<(), String> {
+    if volatile.is_empty() {
+        return Ok(());
+    }
+    let mut known = kind.facts();
+    if known.remove("program").is_some() {
+        known.remove("arguments");
+        known.insert("commandLine".to_owned(), Value::Null);
+    }
+    let unknown = volatile.iter().find(|name| !known.contains_key(*name));
+    unknown.map_or(Ok(()), |name| {
+        let names: Vec<&str> = known.keys().map(String::as_str).collect();
+        let names = names.join(", ");
+        Err(format!(
+            "`volatile`: the guest compares no `{name}`: expected one of {names}"
+        ))
+    })
 }
 
 /// Every guest component must be installed by a step.

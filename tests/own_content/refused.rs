@@ -131,6 +131,16 @@ fn values_that_the_guest_does_not_take_are_refused() {
         let ran = test.line("plan --target host --k8s 1.36.0 --steps s");
         ran.fails(3, &[said, "s/905-own.json"]);
     }
+    for (name, said) in [
+        ("dat", "no `dat`: expected one of ensure, kind, data"),
+        ("key", "no `key`"),
+    ] {
+        let mut own = value("Own", &json!("x"));
+        own[0]["volatile"] = json!([name]);
+        let test = Test::new().file("s/905-own.json", &step("own", &own));
+        let ran = test.line("plan --target host --k8s 1.36.0 --steps s");
+        ran.fails(3, &[said]);
+    }
     for seconds in [0, 3_000_000_000_u64] {
         let mut own = value("Own", &json!("x"));
         own[0]["timeoutSeconds"] = seconds.into();

@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 
 use crate::base::code::Code;
 use crate::windows::resource::{
-    AssertionCheck, RegistryData, RegistryValue, ResourceKind, Service, ServiceSettings, StartType,
+    AssertionCheck, RegistryData, RegistryValue, ResourceKind, Service, ServiceSettings,
+    ServiceState, StartType,
 };
 
 use super::super::command::CommandLine;
@@ -46,8 +47,9 @@ pub(super) fn check_programs(context: &Context<'_>) {
 
 /// Settings that the service manager refuses or forgets: it starts no service whose list of variables is empty
 /// (<https://github.com/kardianos/service/issues/328>), keeps no reset period without actions, counts delays in
-/// milliseconds (<https://learn.microsoft.com/windows/win32/api/winsvc/ns-winsvc-sc_action>), and takes no
-/// dependencies for no change (<https://github.com/golang/go/issues/73494>).
+/// milliseconds (<https://learn.microsoft.com/windows/win32/api/winsvc/ns-winsvc-sc_action>), takes no
+/// dependencies for no change (<https://github.com/golang/go/issues/73494>), and starts no service that is disabled
+/// (<https://learn.microsoft.com/windows/win32/api/winsvc/nf-winsvc-startservicew>, `ERROR_SERVICE_DISABLED`).
 pub(super) fn check_settings(context: &Context<'_>) {
     for resource in context.resources {
         let faults = match &resource.kind {
@@ -80,6 +82,14 @@ fn find_faults(settings: &ServiceSettings) -> Vec<(String, &'static str)> {
         faults.push((
             "has an empty `dependsOn`, which the service manager takes for no change".to_owned(),
             "remove `dependsOn`, or name a service",
+        ));
+    }
+
+    let is_disabled = settings.start_type == Some(StartType::Disabled);
+    if is_disabled && settings.state == Some(ServiceState::Running) {
+        faults.push((
+            "is to run and is `disabled`, so that Windows does not start it".to_owned(),
+            "set `startType` to `manual`, or `state` to `stopped`",
         ));
     }
 

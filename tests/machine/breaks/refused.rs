@@ -195,6 +195,23 @@ fn firewall_rules_with_what_their_protocol_has_not_are_reported() {
 }
 
 #[test]
+fn services_that_run_and_are_disabled_are_reported() {
+    for (kind, count) in [("manual", 0), ("disabled", 1)] {
+        let mut plan = Plan::good();
+        let own = json!({
+            "serviceName": "own", "ensure": "present", "program": r"C:\k\kubelet.exe", "startType": kind,
+            "state": "running",
+        });
+        plan.add("x/own", "install", "service", own);
+        let problems = plan.predict().problems;
+        let found = problems
+            .iter()
+            .filter(|it| it.code == Code::SERVICE_SETTINGS);
+        assert_eq!(found.count(), count, "{kind}");
+    }
+}
+
+#[test]
 fn delays_that_windows_cannot_count_are_reported() {
     for (delay, count) in [(4_294_967, 0), (4_294_968, 1)] {
         let mut plan = Plan::good();
