@@ -149,6 +149,13 @@ fn values_have_the_form_that_the_kubelet_reads() {
             "cpu-cfs-quota-period=50ms",
             "Windows has no such period",
         ),
+        ("1.36", "log-flush-frequency=5", "`10s`"),
+        ("1.20", "address=localhost", "such as `0.0.0.0`"),
+        (
+            "1.36",
+            "topology-manager-scope=node",
+            "`container` or `pod`",
+        ),
         ("1.36", "max-pods=-1", "`0` or more"),
         ("1.20", "read-only-port=70000", "up to 65535"),
         ("1.36", "oom-score-adj=-2000", "Windows has no such score"),
@@ -196,7 +203,10 @@ fn values_have_the_form_that_the_kubelet_reads() {
             "seccomp-default=true feature-gates=SeccompDefault=true",
         ),
         ("1.25", "seccomp-default=true"),
-        ("1.36", "cpu-cfs-quota-period=50ms read-only-port=0"),
+        (
+            "1.36",
+            "cpu-cfs-quota-period=50ms read-only-port=0 address=::",
+        ),
     ];
     for (minor, line) in taken {
         run(minor, line).succeeds();
