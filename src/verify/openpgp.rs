@@ -162,6 +162,10 @@ fn check_signature(
         ));
     }
     key::check_digest(signature, "the signature's")?;
+    if signature.has_unknown_critical {
+        let message = "the signature demands something that is not known here (a critical subpacket), such as a notation";
+        return Err(packets::malformed_error(message));
+    }
     let Some(created) = signature.created else {
         return Err(time_error("the signature has no creation time"));
     };

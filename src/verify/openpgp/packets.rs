@@ -17,7 +17,11 @@ pub(super) fn malformed_error(message: &str) -> ProofError {
 /// The packets of a detached signature as bytes: nothing else stands around an armored one.
 pub(super) fn dearmor_signature(bytes: &[u8]) -> Result<Vec<u8>, ProofError> {
     let Some(text) = find_armor(bytes) else {
-        return Ok(bytes.to_vec());
+        return if begins_message(bytes) {
+            Err(signed_message_error())
+        } else {
+            Ok(bytes.to_vec())
+        };
     };
     let packets = decode_blocks(&text, "SIGNATURE", "signature")?;
     if has_text_outside(&text) {
@@ -26,6 +30,16 @@ pub(super) fn dearmor_signature(bytes: &[u8]) -> Result<Vec<u8>, ProofError> {
         ));
     }
     Ok(packets)
+}
+
+/// Whether the first packet is a one-pass signature, compressed data or literal data (RFC 9580, 4.2 and 5).
+fn begins_message(bytes: &[u8]) -> bool {
+    let kind = match bytes.first() {
+        Some(head @ 0xc0..) => head & 0x3f,
+        Some(head @ 0x80..0xc0) => head >> 2 & 0xf,
+        _ => return false,
+    };
+    matches!(kind, 4 | 8 | 11)
 }
 
 /// The packets of public keys as bytes.
@@ -37,6 +51,12 @@ pub(super) fn dearmor_keyring(bytes: &[u8]) -> Result<Vec<u8>, ProofError> {
         return Err(private_key_error());
     }
     decode_blocks(&text, "PUBLIC KEY BLOCK", "keyring")
+}
+
+fn signed_message_error() -> ProofError {
+    malformed_error(
+        "it is a message that has the signed file inside; give a detached signature, as `gpg --detach-sign` makes it",
+    )
 }
 
 pub(super) fn private_key_error() -> ProofError {
@@ -61,6 +81,12 @@ fn decode_blocks(text: &str, label: &str, what: &str) -> Result<Vec<u8>, ProofEr
             .strip_prefix(label)
             .and_then(|block| block.strip_prefix("-----"))
         else {
+            if ["MESSAGE", "SIGNED MESSAGE"]
+                .iter()
+                .any(|other| block.starts_with(other))
+            {
+                return Err(signed_message_error());
+            }
             return Err(malformed_error(&format!(
                 "the {what} has no armor of a `PGP {label}`"
             )));

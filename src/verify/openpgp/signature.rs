@@ -109,7 +109,7 @@ pub(super) struct SignaturePacket {
     /// Fingerprints of the keys that may revoke the signed key and its parts (RFC 9580, 5.2.3.23).
     pub revokers: BTreeSet<String>,
     /// A critical subpacket that is not known makes a signature invalid.
-    has_unknown_critical: bool,
+    pub has_unknown_critical: bool,
 }
 
 /// Subjects of a key's own signatures (RFC 9580, 5.2.4).

@@ -1,7 +1,8 @@
 //! The policy for keys and times of OpenPGP.
 
 use super::{
-    BORN, LATER, MESSAGE, Row, SIGNED, exported, gpg, gpg_told, judge, key, signed, workplace,
+    BORN, LATER, MESSAGE, Row, SIGNED, check, exported, gpg, gpg_told, judge, key, signed,
+    workplace,
 };
 
 /// What the key says of itself, and when, decides with the signature.
@@ -280,4 +281,26 @@ fn unconfirmed(key: &[u8]) -> Vec<u8> {
         key[at] = 100;
     }
     key
+}
+
+/// Other output of GnuPG than a detached signature, and a signature that demands what is not known.
+#[test]
+fn the_error_says_what_a_signature_is_instead() {
+    let Some(bench) = workplace() else { return };
+    let plain = key(&bench, "plain", "ed25519", "sign,cert");
+    let keyring = exported(&bench, "plain");
+    let demand = ["--sig-notation", "!demand@example.com=yes"];
+    let notation = signed(&bench, SIGNED, "plain", &demand);
+    let signer = ["--local-user", "=plain", "--output", "-"];
+    let write = |mode: &[&str]| gpg(&bench, SIGNED, &[&signer, mode, &["message"]].concat());
+    for (signature, said) in [
+        (notation, "a critical subpacket"),
+        (write(&["--sign"]), "gpg --detach-sign"),
+        (write(&["--armor", "--sign"]), "gpg --detach-sign"),
+        (write(&["--clearsign"]), "gpg --detach-sign"),
+    ] {
+        let error = check(MESSAGE, &signature, &keyring, &plain).expect_err(said);
+        assert_eq!(error.code.as_str(), "openpgp-malformed", "{error}");
+        assert!(error.message.contains(said), "{error}");
+    }
 }
