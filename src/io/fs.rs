@@ -126,13 +126,14 @@ pub(in crate::io) fn file_error(
     }
 }
 
-/// The system's error alone: `tempfile` adds the path of its file, which says nothing to a reader.
+/// The system's error alone: `tempfile` adds the path of its file, which says nothing to a reader, and hands out no other
+/// form of what it wraps.
 fn strip_temporary_path(error: io::Error) -> io::Error {
-    let inner = error.get_ref().and_then(|outer| outer.source());
-    let code = inner
-        .and_then(|inner| inner.downcast_ref())
-        .and_then(io::Error::raw_os_error);
-    code.map_or(error, io::Error::from_raw_os_error)
+    let text = error.to_string();
+    match text.split_once(" at path \"") {
+        Some((own, _)) if error.get_ref().is_some() => io::Error::new(error.kind(), own),
+        _ => error,
+    }
 }
 
 /// A small file below a folder, which neither its name nor a link leaves; none where there is none.

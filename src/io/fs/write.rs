@@ -403,6 +403,32 @@ mod tests {
     }
 
     #[test]
+    fn no_error_names_a_temporary_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let absent = folder.path().join("absent");
+        let error = create_temporary(&absent, "file", 0o666).unwrap_err();
+        let (text, place) = (error.to_string(), absent.join("file"));
+        let begin = format!("writing {}: ", place.display());
+        assert!(
+            text.starts_with(&begin) && !text.contains(".partial"),
+            "{text}"
+        );
+        assert_eq!(error.source.kind(), io::ErrorKind::NotFound);
+
+        // A handle for reading refuses to be written.
+        let mut made = create_temporary(folder.path(), "file", 0o666).unwrap();
+        *made.as_file_mut() = File::open(made.path()).unwrap();
+        let refused = made
+            .write_all(b"new")
+            .map_err(file_error("writing", &place));
+        let text = refused.unwrap_err().to_string();
+        assert!(
+            text.starts_with(&begin) && !text.contains(".partial"),
+            "{text}"
+        );
+    }
+
+    #[test]
     fn temporary_names_cannot_be_guessed() {
         let folder = tempfile::tempdir().unwrap();
         let created = [(); 2].map(|()| create_temporary(folder.path(), "file", 0o666).unwrap());
