@@ -60,6 +60,8 @@ const DEFAULT_TIMEOUT: u32 = 600;
 #[derive(Debug)]
 pub struct Guest {
     pub plan: GuestPlan,
+    /// Facts that expressions of steps may name.
+    pub facts: Value,
     /// Step id → its file.
     pub step_files: BTreeMap<StepId, String>,
     /// Name of a resource → source of its fact.
@@ -157,6 +159,7 @@ pub fn render_guest(
             allowed_hosts: plan.governance.allowed_hosts.clone(),
             resources,
         },
+        facts,
         step_files,
         sources,
         steps,

@@ -383,3 +383,51 @@ fn a_workspace_of_own_files_is_verified_with_them() {
         ran.stdout
     );
 }
+
+/// Names in `{"fact": …}` and in `each`, at any depth.
+fn collect_facts(value: &Value, names: &mut Vec<String>) {
+    for item in value.as_array().into_iter().flatten() {
+        collect_facts(item, names);
+    }
+    for (key, value) in value.as_object().into_iter().flatten() {
+        match value.as_str() {
+            Some(name) if key == "fact" || key == "each" => names.push(name.to_owned()),
+            _ => collect_facts(value, names),
+        }
+    }
+}
+
+/// Whoever writes a step finds the facts that it may name: all that our own steps name are among them.
+#[test]
+fn facts_that_steps_may_name_are_listed() {
+    let mut lines = Vec::new();
+    for selection in [
+        "azure --k8s 1.36.4",
+        "azure --k8s 1.20.0",
+        "host --k8s 1.24.17",
+    ] {
+        let found =
+            Test::new().prints_json(&format!("explain facts --target {selection} --format json"));
+        let items = found["items"].as_array().expect("explanations").iter();
+        for item in items.filter(|item| item["kind"] == "facts of steps") {
+            let texts = item["lines"].as_array().expect("lines").iter();
+            lines.extend(texts.filter_map(Value::as_str).map(str::to_owned));
+        }
+    }
+    let mut names = Vec::new();
+    for step in files(&root().join("provisioners/steps")).values() {
+        collect_facts(
+            &serde_json::from_slice(step).unwrap_or_default(),
+            &mut names,
+        );
+    }
+    names.retain(|name| name.split('.').next() != Some("item"));
+    assert!(names.len() > 20, "{names:?}");
+    for name in names {
+        let is_there = |line: &String| {
+            let rest = line.strip_prefix(&name);
+            rest.is_some_and(|rest| rest.starts_with(['.', ':']))
+        };
+        assert!(lines.iter().any(is_there), "{name}: {lines:#?}");
+    }
+}

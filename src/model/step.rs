@@ -48,7 +48,8 @@ pub struct StepResource {
     pub timeout_seconds: Option<u32>,
     /// Where the fact comes from.
     pub source: String,
-    /// Values are literal JSON. A string that holds `{{ … }}` is a Tera expression over the facts;
+    /// Values are literal JSON. A string that holds `{{ … }}` is a Tera expression over the facts
+    /// (`imagegen explain facts`);
     /// the object `{"fact": "path"}` is replaced by that fact, whatever its type;
     /// the object `{"template": "name"}` by the rendered file `provisioners/templates/<name>`.
     pub properties: Map<String, Value>,

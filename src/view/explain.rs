@@ -1,6 +1,7 @@
 //! The rule, its value and its source, for anything that has a name.
 
 mod catalog;
+mod facts;
 mod options;
 mod policy;
 mod resource;
@@ -259,6 +260,7 @@ impl NameIndex {
     fn add_steps(&mut self, plan: &Plan, trees: &Trees) -> Result<()> {
         let (guest, prediction) = predict_machine(plan, trees)?;
         self.add_machine(&prediction.machine);
+        self.add_facts(&guest.facts);
         for (path, step) in read_steps(&trees.provisioners)?.iter() {
             let mut names = Vec::new();
             for resource in &guest.plan.resources {

@@ -90,7 +90,7 @@ fn collect_paths(value: &Value) -> Vec<&str> {
 }
 
 /// A value in one line; of a long text the beginning.
-fn shorten_value(value: &Value) -> String {
+pub(super) fn shorten_value(value: &Value) -> String {
     const LONGEST: usize = 100;
     let text = format_plain(value);
     let line = text.lines().next().unwrap_or_default();
