@@ -79,7 +79,7 @@ pub fn describe_image(
         return describe_definition(path, sources, printer);
     }
     let Some(bytes) = fs::read_text_if_exists(path)? else {
-        return Err(refuse_path(format!("{name} does not exist")));
+        return Err(refuse_missing(&name));
     };
     match read_family(&bytes).as_str() {
         "imagegen.dev/lock" => describe_lock(&name, &bytes, sources),
@@ -97,10 +97,20 @@ pub fn describe_image(
     }
 }
 
+const IMAGES: &str =
+    "name an image definition, a lockfile, a workspace, an `image.json` or a guest plan";
+
 fn refuse_path(message: String) -> Error {
-    let remedy =
-        "name an image definition, a lockfile, a workspace, an `image.json` or a guest plan";
-    Error::value(message, remedy)
+    Error::value(message, IMAGES)
+}
+
+/// The user may have named no file, and the default is a lockfile.
+fn refuse_missing(name: &str) -> Error {
+    let message = format!("{name} does not exist");
+    if name.ends_with(".lock.json") {
+        return Error::value(message, format!("run `imagegen lock` first, or {IMAGES}"));
+    }
+    refuse_path(message)
 }
 
 /// The schema of a JSON file without its version; empty if it has none.

@@ -1,5 +1,6 @@
 //! Many images of one repository: a matrix, several at once, and what is said of those that fail.
 
+mod failures;
 mod folders;
 mod warnings;
 
@@ -74,6 +75,10 @@ fn a_matrix_that_cannot_be_meant_is_refused() {
     for (matrix, said) in [
         (json!({}), "`matrix` combines nothing"),
         (json!({"windows": []}), "`matrix.windows` is an empty list"),
+        (
+            json!({"windows": ["2022", ""]}),
+            "`matrix.windows[1]` is an empty text",
+        ),
         (
             json!({"windows": ["2022", "2022"]}),
             "`matrix.windows` has `2022` twice",

@@ -68,6 +68,8 @@ pub struct MatrixValues {
 pub enum MatrixError {
     #[error("`matrix.{0}` is an empty list")]
     EmptyList(&'static str),
+    #[error("`matrix.{0}[{1}]` is an empty text")]
+    EmptyValue(&'static str, usize),
     #[error("`matrix.{0}` has `{1}` twice")]
     Twice(&'static str, String),
     #[error("`matrix` combines nothing")]
@@ -102,6 +104,7 @@ impl MatrixError {
                 "give each field that differs a list, such as `\"windows\": [\"2022\", \"2025\"]`"
             }
             Self::NoneLeft => "remove an entry of `exclude`, or add images by `include`",
+            Self::EmptyValue(..) => "write a value, or remove it",
             Self::Twice(..) => "remove one of them",
             Self::IdleExclude(_) => {
                 "remove the entry, or write values of the lists as they are there"
@@ -207,6 +210,9 @@ impl Matrix {
 fn check_values(field: &'static str, values: &[String]) -> Result<(), MatrixError> {
     if values.is_empty() {
         return Err(MatrixError::EmptyList(field));
+    }
+    if let Some(at) = values.iter().position(String::is_empty) {
+        return Err(MatrixError::EmptyValue(field, at));
     }
     let mut seen = BTreeSet::new();
     let mut known = values.iter();

@@ -37,6 +37,22 @@ fn rank_class(class: ErrorClass) -> u8 {
     }
 }
 
+/// A reason in one line: of a list, its title and the first entry.
+fn shorten_reason(reason: &str) -> String {
+    let mut lines = reason.lines();
+    let title = lines.next().unwrap_or_default();
+    let entry = lines.next().map(str::trim_start);
+    let Some(entry) = entry.filter(|_| title.ends_with(':')) else {
+        return title.to_owned();
+    };
+    let more = if lines.next().is_some() {
+        "; and more"
+    } else {
+        ""
+    };
+    format!("{title} {entry}{more}")
+}
+
 impl SeveralFailed {
     fn format_failures(&self) -> String {
         let mut lines = Vec::new();
@@ -68,8 +84,7 @@ impl SeveralFailed {
     pub fn add(&mut self, name: &str, reason: &str, class: ErrorClass) {
         self.failed += 1;
         if self.shown.len() < MOST_SHOWN {
-            let reason = reason.lines().next().unwrap_or_default();
-            self.shown.push((name.to_owned(), reason.to_owned()));
+            self.shown.push((name.to_owned(), shorten_reason(reason)));
         }
         let worst = self
             .class
