@@ -83,6 +83,16 @@ pub struct LockInputs {
     pub catalog: String,
 }
 
+/// SHA-256 by which records name a lockfile: of the line ends that imagegen writes, because a checkout on Windows has
+/// others (`core.autocrlf`), and the image is the same.
+pub fn digest_lockfile(bytes: &[u8]) -> String {
+    let mut lines: Vec<&[u8]> = Vec::new();
+    for line in bytes.split(|byte| *byte == b'\n') {
+        lines.push(line.strip_suffix(b"\r").unwrap_or(line));
+    }
+    sha256_hex(&lines.join(&b'\n'))
+}
+
 /// Whether a file is a lockfile of any version.
 pub fn is_lock(bytes: &[u8]) -> bool {
     match json::parse_foreign::<Value>(bytes) {

@@ -10,7 +10,7 @@ use crate::base::value::PinAlgorithm;
 use crate::catalog::{Keys, Trees};
 use crate::diagnostic::{Error, Finding, InternalError, Result};
 use crate::io::fs::{self, DigestSet, Digests, digest_stream};
-use crate::lock::{LOCK_FILE, Lock};
+use crate::lock::{LOCK_FILE, Lock, digest_lockfile};
 use crate::model::evidence::{Evidence, ISSUER, KEY, ProofKind, SIGNER, StatementKind};
 use crate::model::policy::Policy;
 use crate::records::{ImageRecord, find_record};
@@ -216,7 +216,7 @@ fn compare_lock(lock: &LockBytes, record: Option<&ImageRecord>, subject: &str) -
             "name the `image.json` or the workspace",
         ));
     };
-    let sha256 = lock.sha256();
+    let sha256 = digest_lockfile(&lock.bytes);
     let mut named = record.lockfile.iter().chain([&record.lock]);
     let outcome = if named.any(|digest| *digest == sha256) {
         Ok(super::proven(

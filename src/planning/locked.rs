@@ -3,12 +3,11 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use crate::base::digest::sha256_hex;
 use crate::base::version::Version;
 use crate::catalog::Trees;
 use crate::diagnostic::{Error, Result};
 use crate::io::fs;
-use crate::lock::{Lock, LockError};
+use crate::lock::{Lock, LockError, digest_lockfile};
 use crate::model::definition::ImageDefinition;
 use crate::model::plan::Plan;
 use crate::model::policy::Policy;
@@ -151,7 +150,7 @@ impl LockedPlan {
     }
 }
 
-/// A lockfile, and the SHA-256 of its bytes.
+/// A lockfile, and the SHA-256 by which a record names it.
 struct UsedLock {
     lock: Lock,
     digest: String,
@@ -208,7 +207,7 @@ fn read_used_lock(
     match (fs::read_text_if_exists(path)?, flag) {
         (Some(bytes), _) => Ok(Some(UsedLock {
             lock: Lock::decode(&file, &bytes)?,
-            digest: sha256_hex(&bytes),
+            digest: digest_lockfile(&bytes),
         })),
         (None, Some(flag)) => Err(LockError::Absent { file, flag }.into()),
         (None, None) => Ok(None),

@@ -9,11 +9,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::base::code::Code;
-use crate::base::digest::sha256_hex;
 use crate::base::names::format_suggestion;
 use crate::base::text::{format_path, parent_folder};
 use crate::diagnostic::{Classify, Error, ErrorClass, Finding, Location, Result};
 use crate::io::fs;
+use crate::lock::digest_lockfile;
 use crate::model::definition::ImageDefinition;
 use crate::ui::Printer;
 
@@ -81,7 +81,7 @@ impl DefinedImage {
     /// It cannot be read.
     pub fn digest_lock(&self) -> Result<Option<String>> {
         let bytes = fs::read_text_if_exists(&self.lock_path())?;
-        Ok(bytes.map(|bytes| sha256_hex(&bytes)))
+        Ok(bytes.map(|bytes| digest_lockfile(&bytes)))
     }
 
     /// The lockfile for another target than the definition's: `imagegen.TARGET.lock.json`, `imagegen.NAME.TARGET.lock.json`.

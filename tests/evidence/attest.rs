@@ -252,12 +252,9 @@ fn a_policy_requires_statements_of_signers_it_trusts() {
         assert!(ran.stderr.contains(said), "{line}: {}", ran.stderr);
     }
     // A record without its lockfile does not say what that was.
-    fs::create_dir(test.folder.join("alone")).expect("folder");
-    fs::copy(
-        test.folder.join("o/image.json"),
-        test.folder.join("alone/image.json"),
-    )
-    .expect("copy");
+    let folder = test.folder.join("alone");
+    fs::create_dir(&folder).expect("folder");
+    fs::copy(test.folder.join("o/image.json"), folder.join("image.json")).expect("copy");
     let alone = format!("verify alone {all} --key own.pub --policy hosts.json");
     let ran = test.bare().run(&alone);
     assert_eq!(ran.code, Some(3), "{}", ran.stderr);
@@ -266,10 +263,13 @@ fn a_policy_requires_statements_of_signers_it_trusts() {
         "{}",
         ran.stderr
     );
-    let ran = test
-        .bare()
-        .run(&format!("{alone} --lock o/imagegen.lock.json"));
-    assert!(ran.stderr.contains("it comes from"), "{}", ran.stderr);
+    // A checkout on Windows has other line ends.
+    let lock = test.text("o/imagegen.lock.json").replace('\n', "\r\n");
+    fs::write(folder.join("reviewed"), lock).expect("lockfile");
+    for lock in ["o/imagegen.lock.json", "alone/reviewed"] {
+        let ran = test.bare().run(&format!("{alone} --lock {lock}"));
+        assert!(ran.stderr.contains("it comes from"), "{}", ran.stderr);
+    }
 }
 
 /// How a flag of `verify` counts beside `--attestation`. A new flag without a row fails.

@@ -283,6 +283,14 @@ fn a_deleted_image_waits_for_no_promotion() {
         bench.print("step waiting names.txt >shown; cat names.txt"),
         "stray-2\n"
     );
+    // A checkout on Windows has other line ends.
+    assert_eq!(
+        bench.print(
+            "sed -i 's/$/\\r/' imagegen.node.1.lock.json; step waiting names.txt >shown; cat names.txt; \
+             git checkout --quiet -- imagegen.node.1.lock.json"
+        ),
+        "stray-2\n"
+    );
     bench.print(&format!("{SIGN_IN}; step discard stray-2 --run"));
     assert_eq!(forge.read("deleted"), "stray-2\n");
     assert_eq!(bench.print("step waiting names.txt; cat names.txt"), "");
