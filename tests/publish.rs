@@ -337,7 +337,13 @@ fn an_id_of_another_form_is_refused() {
             ""
         };
         test.line(&format!("retire image.json --run {values}"))
-            .fails(3, &["has the form of no image of the target"]);
+            .fails(
+                3,
+                &[
+                    "error: image.json: `",
+                    "` has the form of no image of the target",
+                ],
+            );
     }
 }
 

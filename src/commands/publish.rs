@@ -64,10 +64,11 @@ pub(super) fn run_retire(
         };
         let builds = choose_old_builds(&history, &retention, printer);
         if builds.is_empty() {
-            printer.print_note(&format!(
-                "{}; nothing is to be done",
-                retention.explain_none()
-            ));
+            let reason = match history.builds.as_slice() {
+                [] => "no build is recorded".to_owned(),
+                _ => retention.explain_none(),
+            };
+            printer.print_note(&format!("{reason}; nothing is to be done"));
         }
         leave_out_manual(builds, ManualRequest { step, values }, &trees, printer)?
     } else {

@@ -83,7 +83,7 @@ fn find_manual_step(
     };
     for artifact in &build.record.artifacts {
         for id in split_ids(program, &artifact.id) {
-            let (image, _) = find_image(program, &build.record.target, id, request.values)?;
+            let (image, _) = find_image(program, build, id, request.values)?;
             if let StepCommands::Hand(manual) = image.commands(request.step) {
                 let message = format!("{} of {}: {}", request.step, image.title, manual.reason);
                 return Ok(Some(CodedError::value(message, manual.remedy.clone())));

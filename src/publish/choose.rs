@@ -38,6 +38,7 @@ impl Retention {
             keep, older_than, ..
         } = self;
         match (keep, older_than) {
+            (0, 0) => "each build is kept, or gone already".to_owned(),
             (_, 0) => format!("no group has a build beyond its newest {keep}"),
             (0, _) => format!("no build is older than {older_than} days"),
             _ => format!(

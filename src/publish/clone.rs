@@ -241,7 +241,7 @@ fn fill_clone(
     script: &str,
 ) -> Result<CloneCommands> {
     let target = &build.record.target;
-    let (image, groups) = find_image(program, target, id, request.values)?;
+    let (image, groups) = find_image(program, build, id, request.values)?;
     let subject = format!("{} {id}", image.title);
     let recipe = match &image.test_clone {
         Some(CloneTest::Recipe(recipe)) => recipe,

@@ -153,7 +153,7 @@ fn fill_commands(
     id: &str,
     request: &PublishRequest<'_>,
 ) -> Result<Vec<FilledCommand>> {
-    let (image, groups) = find_image(program, &build.record.target, id, request.values)?;
+    let (image, groups) = find_image(program, build, id, request.values)?;
     let commands = match image.commands(request.step) {
         StepCommands::Commands(commands) => commands.as_slice(),
         StepCommands::Hand(manual) => {
@@ -216,7 +216,7 @@ pub(super) fn list_common_values(
 /// The id has the form of no image; or it is that of images in several places, and the user does not give one of them.
 pub(super) fn find_image<'a, 'b>(
     program: &'a PublishProgram,
-    target: &str,
+    build: &HistoryEntry,
     id: &'b str,
     values: &BTreeMap<String, String>,
 ) -> Result<(&'a PublishedImage, Captures<'b>)> {
@@ -235,7 +235,9 @@ pub(super) fn find_image<'a, 'b>(
         }
     }
     if placed.is_empty() {
-        let message = format!("`{id}` has the form of no image of the target {target}");
+        // One of thousands, perhaps.
+        let (place, target) = (&build.place, &build.record.target);
+        let message = format!("{place}: `{id}` has the form of no image of the target {target}");
         let remedy = "use the record that the build wrote, unchanged";
         return Err(Error::value(message, remedy));
     }

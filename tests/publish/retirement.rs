@@ -92,6 +92,21 @@ fn commands_run_when_the_user_says_so() {
     assert_eq!(ran.code, Some(7), "{}", ran.stderr);
 }
 
+/// A list that is empty is no rule that keeps builds.
+#[test]
+fn no_build_that_is_recorded_is_said_as_such() {
+    let test = Test::new();
+    for line in [
+        "retire --keep 0",
+        "retire --older-than 30",
+        "retire --keep 3 --delete --run",
+    ] {
+        let ran = test.bare().run(line);
+        assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+        assert_eq!(ran.stderr, "no build is recorded; nothing is to be done\n");
+    }
+}
+
 /// The newest build is bad. Without a mark, the next `--keep 1` counts it, and deletes the images that are left.
 #[test]
 fn a_deleted_build_takes_no_place() {
