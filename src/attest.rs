@@ -6,6 +6,7 @@ pub mod diff;
 
 pub mod inventory;
 pub mod key;
+mod license;
 pub mod purl;
 pub mod report;
 pub mod sbom;

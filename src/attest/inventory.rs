@@ -13,6 +13,7 @@ use crate::model::policy::Role;
 use crate::trust::{Subject, SubjectSource, list_lock_subjects};
 
 use super::diff::{ComponentNote, DescribedImage};
+use super::license::format_license;
 use super::purl;
 
 /// A subject of an image as a bill of materials describes it.
@@ -256,7 +257,7 @@ fn describe_artifact(
                 version: Some(artifact.version.to_string()),
                 supplier: supplier.clone(),
                 summary: Some(format!("{} in the archive", member.member.as_str())),
-                license: Some(artifact.license.clone()),
+                license: format_license(&artifact.license),
                 hashes: hashes.into_iter().collect(),
                 ..empty_item(subject.role, member.file.as_str())
             }
@@ -276,7 +277,7 @@ fn describe_artifact(
         version: Some(artifact.version.to_string()),
         supplier,
         summary: note.and_then(|note| note.summary.clone()),
-        license: Some(artifact.license.clone()),
+        license: format_license(&artifact.license),
         purl: Some(purl::format_artifact(artifact, identity, overridden)),
         module: module.map(|(name, _)| name),
         cpe: cpe.map(|cpe| cpe.replace("{version}", artifact.version.as_str())),

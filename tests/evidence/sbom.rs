@@ -230,6 +230,26 @@ fn official_libraries_read_both_formats() {
     }
 }
 
+/// Of a component of the user's own: the official libraries refuse a bill with other words than an expression.
+#[test]
+fn a_license_in_other_words_is_a_reference() {
+    let test = Test::new();
+    test.prints("catalog export --out own");
+    let path = "own/components/crictl.json";
+    let mut crictl: Value = serde_json::from_str(&test.text(path)).expect("JSON");
+    crictl["license"] = "Example Inc EULA".into();
+    std::fs::write(test.folder.join(path), crictl.to_string()).expect("component");
+    test.prints("render --target azure --k8s 1.36.4 --manifests own --out w");
+
+    for format in ["cyclonedx", "spdx"] {
+        let file = format!("{format}.json");
+        let bill = test.prints(&format!("sbom w --manifests own --as {format}"));
+        assert!(bill.contains("\"LicenseRef-Example-Inc-EULA\""), "{bill}");
+        std::fs::write(test.folder.join(&file), bill).expect("bill");
+        check_document(&test, &[format, &file]);
+    }
+}
+
 #[test]
 fn a_scanner_reads_the_bill_and_decides() {
     let test = locked();
