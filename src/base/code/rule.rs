@@ -36,7 +36,7 @@ codes! {
     Selection SDDL_INVALID "sddl-invalid" "Access rights (SDDL) are not in the canonical form of Windows.",
     Selection SERVICE_PROGRAM_LATER "service-program-later" "A service starts before its program is installed.",
     Selection SERVICE_PROGRAM_MISSING "service-program-missing" "A service's program is installed by no resource.",
-    Selection SERVICE_SETTINGS "service-settings" "A setting of a service that Windows refuses: an environment or a list of dependencies that is there and empty, recovery actions without their period, or a start although it is disabled.",
+    Selection SERVICE_SETTINGS "service-settings" "A setting of a service that Windows refuses: an empty environment or list of dependencies, recovery actions without period, or a start while disabled.",
     Selection SERVICE_STARTS_TOO_EARLY "service-starts-too-early" "A service starts before what it needs is there.",
     Selection SERVICE_UNKNOWN "service-unknown" "A resource names a service that does not exist.",
     Selection SESSION_CUT "session-cut" "A firewall rule or network change would cut the build's own connection.",
