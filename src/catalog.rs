@@ -22,7 +22,7 @@ use crate::embedded::{OverlayFile, Tree};
 use crate::model::cluster::ClusterIndex;
 use crate::model::feature::Features;
 use crate::model::kubernetes::{
-    FlagTable, KubernetesLine, LineFile, Program, ProgramTable, Support,
+    BakedFlags, FlagTable, KubernetesLine, LineFile, Program, ProgramTable, Support,
 };
 use crate::model::line::Minor;
 use crate::model::pod_network::PodNetwork;
@@ -174,6 +174,18 @@ impl Catalog {
     /// # Errors
     /// The file is missing or not a flag table.
     pub fn load_flags(&self) -> Result<Arc<FlagTable>, CatalogError> {
+        self.share_json(FLAGS)
+    }
+
+    /// The part of [`Catalog::load_flags`] that an image needs. Of another catalog the whole file is read, so that each
+    /// fault in it is told.
+    ///
+    /// # Errors
+    /// As [`Catalog::load_flags`].
+    pub fn load_baked_flags(&self) -> Result<Arc<BakedFlags>, CatalogError> {
+        if !self.tree.is_embedded() {
+            self.load_flags()?;
+        }
         self.share_json(FLAGS)
     }
 

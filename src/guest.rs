@@ -33,7 +33,7 @@ use crate::diagnostic::{CodedError, Error, Result};
 use crate::embedded::{SCRIPT_FOLDERS, Tree};
 use crate::machine::{ArgumentNeed, FeatureNeed, LaterFile, PortUse};
 use crate::model::guest_plan::GuestPlan;
-use crate::model::kubernetes::{FlagTable, ProgramTable};
+use crate::model::kubernetes::{BakedFlags, ProgramTable};
 use crate::model::plan::{ArtifactRole, Plan};
 use crate::model::stage::{AccountRefusal, LifeStages, Stage};
 use crate::model::step::{Step, StepResource};
@@ -93,7 +93,7 @@ pub struct AppliedStep {
 /// A step, template or expression of `provisioners` is wrong, or a component has no step.
 pub fn render_guest(
     plan: &Plan,
-    flags: &FlagTable,
+    flags: &BakedFlags,
     programs: &ProgramTable,
     provisioners: &Tree,
 ) -> Result<Guest> {

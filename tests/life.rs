@@ -318,7 +318,7 @@ fn conditions_of_templates_name_facts() {
     let parse = |name: &str| -> Value {
         serde_json::from_slice(trees.provisioners.get(name).expect(name)).expect(name)
     };
-    let flags = trees.catalog.load_flags().expect("flags");
+    let flags = trees.catalog.load_baked_flags().expect("flags");
     let programs = trees.catalog.load_programs().expect("programs");
     let facts = collect_facts(
         &plan,

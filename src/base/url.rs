@@ -212,9 +212,7 @@ fn find_path_fault(text: &str) -> Option<&'static str> {
     if has_escapes && !has_whole_escapes(text) {
         return Some("expected two hexadecimal digits behind each `%`");
     }
-    let opened = text.bytes().filter(|byte| *byte == b'{').count();
-    let closed = text.bytes().filter(|byte| *byte == b'}').count();
-    if opened != closed || opened > 0 && !has_known_marks(text) {
+    if (text.contains('{') || text.contains('}')) && !has_known_marks(text) {
         return Some("expected no braces but those of `{version}` and `{version_}`");
     }
     if has_escapes || text.contains("/.") {
@@ -234,6 +232,7 @@ fn has_whole_escapes(text: &str) -> bool {
 fn has_known_marks(text: &str) -> bool {
     let mut marks = text.split('{').skip(1);
     marks.all(|mark| PLACEHOLDERS.iter().any(|known| mark.starts_with(known)))
+        && text.matches('{').count() == text.matches('}').count()
 }
 
 fn is_hexadecimal(digits: &[u8]) -> bool {

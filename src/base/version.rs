@@ -307,10 +307,13 @@ impl FromStr for VersionRange {
     type Err = VersionError;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let alternatives = text
-            .split("||")
-            .map(parse_comparators)
-            .collect::<Result<Vec<_>, _>>()?;
+        // Nearly all have one, and to search a text takes longer than to read it.
+        let alternatives = if text.contains('|') {
+            let alternatives = text.split("||").map(parse_comparators);
+            alternatives.collect::<Result<Vec<_>, _>>()?
+        } else {
+            vec![parse_comparators(text)?]
+        };
         Ok(Self {
             text: text.to_owned(),
             alternatives,

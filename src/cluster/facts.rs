@@ -13,7 +13,7 @@ use crate::diagnostic::{CodedError, Finding, Result};
 use crate::embedded::Tree;
 use crate::guest::{StepRenderer as Values, format_arguments, select_flags};
 use crate::model::cluster::ClusterIndex;
-use crate::model::kubernetes::FlagTable;
+use crate::model::kubernetes::BakedFlags;
 use crate::model::plan::Plan;
 use crate::model::pod_network::NetworkAgent;
 
@@ -67,7 +67,7 @@ pub fn collect_facts(
     });
     let images = choose_images(input, index, &facts, problems)?;
     facts["images"] = images;
-    let flags = catalog.load_flags()?;
+    let flags = catalog.load_baked_flags()?;
     facts["kubeProxy"]["argumentsJson"] =
         json!(render_proxy_arguments(plan, index, &flags, &facts)?);
     facts["cni"]["conf"] = json!(render_cni_configuration(plan, catalog, &facts)?);
@@ -289,7 +289,7 @@ fn is_fixed(reference: &str) -> bool {
 fn render_proxy_arguments(
     plan: &Plan,
     index: &ClusterIndex,
-    flags: &FlagTable,
+    flags: &BakedFlags,
     facts: &Value,
 ) -> Result<String> {
     let mut table = flags.clone();

@@ -14,7 +14,7 @@ use crate::diagnostic::Result;
 use crate::embedded::Tree;
 use crate::model::conditions::Conditions;
 use crate::model::definition::Network;
-use crate::model::kubernetes::{FlagTable, NameRange, ProgramTable};
+use crate::model::kubernetes::{BakedFlags, NameRange, ProgramTable};
 use crate::model::line::Minor;
 use crate::model::plan::{Plan, PlannedArtifact, PlannedGroup};
 use crate::model::pod_network::PodNetwork;
@@ -39,7 +39,7 @@ use super::runtime::collect_runtime;
 pub fn collect_facts(
     plan: &Plan,
     conditions: &Conditions,
-    flags: &FlagTable,
+    flags: &BakedFlags,
     programs: &ProgramTable,
     constants: &Constants<'_>,
 ) -> Result<Value> {

@@ -2,7 +2,7 @@
 
 use crate::diagnostic::Result;
 use crate::model::conditions::Conditions;
-use crate::model::kubernetes::FlagTable;
+use crate::model::kubernetes::BakedFlags;
 
 use super::render::StepRenderer;
 use super::value_error;
@@ -22,7 +22,7 @@ pub struct AppliedFlag {
 /// # Errors
 /// A value names an unknown fact.
 pub fn select_flags(
-    table: &FlagTable,
+    table: &BakedFlags,
     program: &str,
     conditions: &Conditions,
     renderer: &StepRenderer<'_>,
@@ -51,7 +51,7 @@ pub fn select_flags(
     Ok(applied)
 }
 
-fn render_gates(table: &FlagTable, program: &str, conditions: &Conditions) -> Option<AppliedFlag> {
+fn render_gates(table: &BakedFlags, program: &str, conditions: &Conditions) -> Option<AppliedFlag> {
     let (mut values, mut reasons, mut sources) = (Vec::new(), Vec::new(), Vec::new());
     for rule in &table.feature_gates {
         if rule.program == program && conditions.admits(&rule.versions, &rule.when) {

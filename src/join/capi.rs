@@ -18,10 +18,13 @@ use super::{Form, JoinInput, Secrets, config, yaml};
 pub(super) fn check_sources(input: &JoinInput, secrets: &Secrets) -> Result<(), Finding> {
     let given = [
         ("--endpoint", input.endpoint.is_some()),
-        ("--ca-cert-hash", !input.ca_cert_hashes.is_empty()),
+        (
+            "--ca-cert or --ca-cert-hash",
+            !input.ca_cert_hashes.is_empty(),
+        ),
         ("--discovery-kubeconfig", secrets.kubeconfig.is_some()),
         ("--discovery-timeout", input.discovery_timeout.is_some()),
-        ("--token-env", secrets.token.is_some()),
+        ("--token-env or --token-file", secrets.token.is_some()),
     ];
     let names: Vec<&str> = given
         .iter()

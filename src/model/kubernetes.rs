@@ -387,6 +387,14 @@ pub struct FlagTable {
     pub gate_needs: Vec<GateNeeds>,
 }
 
+/// What an image needs of a [`FlagTable`]: rules about joins, which are more than half of its text, are left unread.
+#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct BakedFlags {
+    pub flags: Vec<FlagRule>,
+    pub feature_gates: Vec<GateRule>,
+}
+
 /// The values that the kubelets of these versions take; `--help` does not say so.
 #[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]

@@ -32,7 +32,8 @@ fn list_package_services(plan: &Plan, catalog: &Catalog) -> Result<Vec<PackageSe
 /// # Errors
 /// A step is wrong, or the predicted machine does not work.
 pub fn predict_machine(plan: &Plan, trees: &Trees) -> Result<(Guest, Prediction)> {
-    let (flags, table) = (trees.catalog.load_flags()?, trees.catalog.load_programs()?);
+    let flags = trees.catalog.load_baked_flags()?;
+    let table = trees.catalog.load_programs()?;
     let guest = render_guest(plan, &flags, &table, &trees.provisioners)?;
     let programs = trees.catalog.list_programs(plan.line.minor)?;
     let image = plan.target.image();

@@ -77,7 +77,8 @@ pub(super) fn render_again(
     let scripts = GuestScripts::check(provisioners, &policy, trees)?;
     let plan = build.restore(scripts.sign_plan(plan));
     let provisioners = scripts.provisioners;
-    let (flags, programs) = (trees.catalog.load_flags()?, trees.catalog.load_programs()?);
+    let flags = trees.catalog.load_baked_flags()?;
+    let programs = trees.catalog.load_programs()?;
     let guest = render_guest(&plan, &flags, &programs, &provisioners)?;
     let packer = &trees.packer;
     let rendered = render::render_workspace(&plan, lock, &guest, packer, &provisioners)?;
