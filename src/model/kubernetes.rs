@@ -387,7 +387,7 @@ pub struct FlagTable {
     pub gate_needs: Vec<GateNeeds>,
 }
 
-/// What an image needs of a [`FlagTable`]: rules about joins, which are more than half of its text, are left unread.
+/// The part of a [`FlagTable`] that an image needs: rules about joins, more than half of its text, are left unread.
 #[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct BakedFlags {
