@@ -94,11 +94,8 @@ fn write_verified(
     }
     let written = fs::write_below(folder, path, |output| {
         let mut hash = Digester::new(PinAlgorithm::Sha256);
-        copy_pieces(content, &mut Tee(&mut hash, output)).map_err(|source| FileError {
-            action: "writing",
-            path: folder.join(path),
-            source,
-        })?;
+        copy_pieces(content, &mut Tee(&mut hash, output))
+            .map_err(fs::file_error("writing", &folder.join(path)))?;
         if hash.finish() == digest {
             Ok(())
         } else {

@@ -14,7 +14,7 @@ use crate::base::json;
 use crate::base::stream::{Tee, copy_pieces};
 use crate::base::value::PinAlgorithm;
 use crate::fetch::FetchedArtifact;
-use crate::io::fs::{self, FileError};
+use crate::io::fs;
 use crate::lock::LOCK_FILE;
 use crate::verify::ProofError;
 
@@ -110,16 +110,10 @@ pub fn write_zip<'a>(
     fs::write_with(file, |output| {
         let mut output = ArchiveOutput::new(output);
         let written = write_parts(&mut output, parts, file);
-        output.take_refusal().map_or(written, |source| {
-            let path = file.to_owned();
-            let action = "writing";
-            Err(FileError {
-                action,
-                path,
-                source,
-            }
-            .into())
-        })
+        match output.take_refusal() {
+            Some(refusal) => Err(fs::file_error("writing", file)(refusal).into()),
+            None => written,
+        }
     })
 }
 
@@ -180,11 +174,8 @@ fn copy_file(
 ) -> Result<(), BundleError> {
     let source = fs::open_file(path)?;
     let mut hash = Digester::new(PinAlgorithm::Sha256);
-    let copied = copy_pieces(source, &mut Tee(&mut hash, zip)).map_err(|source| FileError {
-        action: "reading",
-        path: path.to_owned(),
-        source,
-    })?;
+    let copied =
+        copy_pieces(source, &mut Tee(&mut hash, zip)).map_err(fs::file_error("reading", path))?;
     let found = hash.finish();
     if found == sha256 && copied == size {
         return Ok(());

@@ -114,10 +114,8 @@ fn shorten_path(path: &Path) -> String {
     format!("{start}…{end} ({length} characters)")
 }
 
-pub(in crate::io) fn file_error(
-    action: &'static str,
-    path: &Path,
-) -> impl FnOnce(io::Error) -> FileError {
+/// The error of an action on a file, by the system's own.
+pub(crate) fn file_error(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> FileError {
     let path = path.to_owned();
     move |source| FileError {
         action,

@@ -4,11 +4,12 @@ use crate::base::code::Code;
 use crate::base::names::format_suggestion;
 use crate::base::text::is_alphanumeric_or;
 use crate::catalog::Catalog;
-use crate::model::gates::GateFault;
+use crate::model::gates::{GATES, GateFault};
 use crate::model::kubernetes::{FlagRule, FlagTable, JoinFlags, NameRange, Program, ProgramTable};
 use crate::model::line::Minor;
 use crate::model::plan::Plan;
 use crate::model::policy::matches_pattern;
+use crate::model::value_form::find_argument;
 
 use super::{Form, JoinInput, span};
 use crate::diagnostic::{Finding, Result as RunResult};
@@ -60,7 +61,7 @@ pub(super) fn collect_arguments(
 
 /// Values that the kubelet of the plan ends with.
 fn find_bad_values(list: &[Argument], table: &FlagTable, plan: &Plan) -> Vec<Finding> {
-    let gates = find_gates(list);
+    let gates = find_argument(list, GATES);
     let mut found = Vec::new();
     for (name, value) in list.iter().filter(|(_, value)| !value.contains(span::OPEN)) {
         let argument = (name.as_str(), value.as_str());
@@ -87,14 +88,9 @@ fn find_bad_values(list: &[Argument], table: &FlagTable, plan: &Plan) -> Vec<Fin
     found
 }
 
-fn find_gates(list: &[Argument]) -> &str {
-    let gates = list.iter().find(|(name, _)| name == "feature-gates");
-    gates.map_or("", |(_, value)| value)
-}
-
 /// Feature gates without those that they rest on.
 fn find_bad_gates(list: &[Argument], table: &FlagTable, plan: &Plan) -> Vec<Finding> {
-    let gates = find_gates(list);
+    let gates = find_argument(list, GATES);
     let version = &plan.kubernetes;
     let mut found = Vec::new();
     for rule in &table.gate_needs {
@@ -303,7 +299,7 @@ fn require_known_flag(
         let known = known.iter().map(String::as_str).collect();
         let kind = ("flag", Code::ARGUMENT_UNKNOWN);
         warnings.push(kubelet.judge_unknown(kind, &format!("--{name}"), ranges, known)?);
-    } else if name == "feature-gates" && !value.contains(span::OPEN) {
+    } else if name == GATES && !value.contains(span::OPEN) {
         warnings = check_gates(value, kubelet)?;
     }
     Ok((argument, warnings))

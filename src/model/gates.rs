@@ -8,6 +8,9 @@ use serde::Deserialize;
 use super::kubernetes::Program;
 use crate::base::version::{Version, VersionRange};
 
+/// The flag that turns features on and off, without its dashes.
+pub const GATES: &str = "feature-gates";
+
 /// A fault of one part of the value of `--feature-gates`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum GateFault<'a> {

@@ -6,7 +6,7 @@ use std::net::IpAddr;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::gates::{read_go_bool, sets_gate};
+use super::gates::{GATES, read_go_bool, sets_gate};
 use crate::base::duration::read_duration;
 use crate::base::text::is_digits;
 use crate::base::version::{Version, VersionRange};
@@ -89,6 +89,12 @@ impl FlagCompanion {
     }
 }
 
+/// The value of an argument among these; empty where it is not given.
+pub fn find_argument<'a>(arguments: &'a [(String, String)], wanted: &str) -> &'a str {
+    let found = arguments.iter().find(|(name, _)| name == wanted);
+    found.map_or("", |(_, value)| value)
+}
+
 impl FlagForm {
     /// Whether a kubelet of this version takes no such argument among these.
     pub fn refuses(
@@ -97,19 +103,15 @@ impl FlagForm {
         (name, value): (&str, &str),
         arguments: &[(String, String)],
     ) -> bool {
-        let given = |wanted: &str| {
-            let found = arguments.iter().find(|(name, _)| name == wanted);
-            found.map_or("", |(_, value)| value)
-        };
         let is_beside = self
             .beside
             .as_deref()
-            .is_none_or(|flag| !given(flag).is_empty());
+            .is_none_or(|flag| !find_argument(arguments, flag).is_empty());
         let gate = self.unless_gate.as_deref();
         self.names.iter().any(|known| known == name)
             && self.versions.contains(version)
             && is_beside
-            && !gate.is_some_and(|gate| sets_gate(given("feature-gates"), gate))
+            && !gate.is_some_and(|gate| sets_gate(find_argument(arguments, GATES), gate))
             && !self.fits(value)
     }
 

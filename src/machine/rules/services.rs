@@ -85,8 +85,7 @@ fn find_faults(settings: &ServiceSettings) -> Vec<(String, &'static str)> {
         ));
     }
 
-    let is_disabled = settings.start_type == Some(StartType::Disabled);
-    if is_disabled && settings.state == Some(ServiceState::Running) {
+    if is_disabled(settings) && settings.state == Some(ServiceState::Running) {
         faults.push((
             "is to run and is `disabled`, so that Windows does not start it".to_owned(),
             "set `startType` to `manual`, or `state` to `stopped`",
@@ -197,7 +196,7 @@ fn check_dependency(context: &Context<'_>, service: &PresentResource<'_, Service
         context.add_problem(Code::DEPENDENCY_MISSING, service.origin, message, remedy);
     }
     let other = context.machine.find_service(needed);
-    if other.is_some_and(|it| is_disabled(&it)) && !is_disabled(service) {
+    if other.is_some_and(|it| is_disabled(it.settings)) && !is_disabled(service.settings) {
         let message = format!("service `{name}` depends on `{needed}`, which is disabled");
         let remedy = "enable the other service, or disable this one too";
         context.add_problem(Code::DEPENDENCY_START, service.origin, message, remedy);
@@ -237,6 +236,6 @@ fn find_cycle(
     None
 }
 
-fn is_disabled(service: &PresentResource<'_, Service>) -> bool {
-    service.settings.start_type == Some(StartType::Disabled)
+fn is_disabled(settings: &ServiceSettings) -> bool {
+    settings.start_type == Some(StartType::Disabled)
 }
