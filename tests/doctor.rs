@@ -1,6 +1,6 @@
 //! `imagegen doctor`.
 
-use std::process::{Command, Output};
+use std::process::Output;
 
 use crate::bake::with_program;
 use crate::support::{Test, program};
@@ -135,15 +135,11 @@ fn run_with_read_only_store(test: &Test) -> Option<Output> {
     }
     let script =
         "mount --bind store store && mount -o remount,bind,ro store || exit 99\nexec \"$0\" \"$@\"";
-    let inner = test.command();
-    let environment = inner.get_envs();
-    let output = Command::new(unshare)
-        .args(["--user", "--map-root-user", "--mount", "sh", "-c", script])
-        .arg(inner.get_program())
-        .args(inner.get_args())
-        .current_dir(&test.folder)
-        .env_clear()
-        .envs(environment.filter_map(|(name, value)| Some((name, value?))))
+    let output = test
+        .started_by(
+            unshare,
+            ["--user", "--map-root-user", "--mount", "sh", "-c", script],
+        )
         .output()
         .expect("unshare");
     let stderr = String::from_utf8_lossy(&output.stderr);

@@ -1,6 +1,7 @@
 //! What a user sees on a terminal: no line is wider than it, and `-v` shows more.
 
-use std::process::{Command, Output};
+use std::ffi::OsStr;
+use std::process::Output;
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
@@ -20,19 +21,9 @@ fn run_with_terminal(
     terminal: Option<&str>,
 ) -> Option<Output> {
     let python = program("python3")?;
-    let command = test.command();
-    let output = Command::new(python)
-        .arg(root().join("tests/support").join(script))
-        .arg(argument)
-        .arg(command.get_program())
-        .args(command.get_args())
-        .current_dir(&test.folder)
-        .env_clear()
-        .envs(
-            command
-                .get_envs()
-                .filter_map(|(name, value)| Some((name, value?))),
-        )
+    let script = root().join("tests/support").join(script);
+    let output = test
+        .started_by(python, [script.as_os_str(), OsStr::new(argument)])
         .envs(terminal.map(|terminal| ("TERM", terminal)))
         .output()
         .expect("python3 starts");

@@ -1,7 +1,5 @@
 //! A disk that is full, at every part of a bundle.
 
-use std::process::Command;
-
 use serde_json::Value;
 
 use super::{Registry, create_bundle, lock, noise};
@@ -19,19 +17,9 @@ fn a_bundle_that_does_not_fit_is_named() {
     // In the index, in an artifact, among the scripts, and in the directory at the end.
     let script = r#"trap '' XFSZ; ulimit -f "$1"; shift; exec "$@""#;
     for limit in [1, 40, blocks / 2, blocks - 1] {
-        let inner = test.command();
-        let output = Command::new("/bin/sh")
-            .args(["-c", script, "sh", &limit.to_string()])
-            .arg(inner.get_program())
-            .args(inner.get_args())
+        let output = test
+            .started_by("/bin/sh", ["-c", script, "sh", &limit.to_string()])
             .args(["--format", "json"])
-            .current_dir(&test.folder)
-            .env_clear()
-            .envs(
-                inner
-                    .get_envs()
-                    .filter_map(|(name, value)| Some((name, value?))),
-            )
             .output()
             .expect("the program starts");
         let stderr = String::from_utf8_lossy(&output.stderr);

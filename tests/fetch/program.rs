@@ -1,7 +1,7 @@
 //! `imagegen fetch` and `imagegen store`, as processes that are many, are killed, and lack room.
 
 use std::io::{BufRead as _, BufReader, Read as _};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Stdio};
 use std::sync::{Arc, Condvar, Mutex, OnceLock};
 
 use serde_json::Value;
@@ -406,20 +406,13 @@ fn a_full_disk_leaves_nothing_half_written() {
     let server = Server::new(|asked| serve(asked, 700_000));
     let test = mirrored(&server.url(""), "fetch", 700_000);
     std::fs::create_dir(test.folder.join("store")).expect("store");
-    let inner = test.command();
     let script = r#"mount -t tmpfs -o size=1m,mode=700 none "$IMAGEGEN_STORE" || exit 99
 "$0" "$@"; echo "exit $?"; find "$IMAGEGEN_STORE/objects" "$IMAGEGEN_STORE/partial" -type f -printf '%P\n'
 mount -o remount,size=20m "$IMAGEGEN_STORE"; "$0" "$@" >/dev/null; echo "exit $?""#;
-    let output = Command::new("unshare")
-        .args(["--user", "--map-root-user", "--mount", "sh", "-c", script])
-        .arg(inner.get_program())
-        .args(inner.get_args())
-        .current_dir(&test.folder)
-        .env_clear()
-        .envs(
-            inner
-                .get_envs()
-                .filter_map(|(name, value)| Some((name, value?))),
+    let output = test
+        .started_by(
+            "unshare",
+            ["--user", "--map-root-user", "--mount", "sh", "-c", script],
         )
         .output()
         .expect("unshare");

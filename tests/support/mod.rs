@@ -7,6 +7,7 @@ pub mod server;
 pub mod targets;
 
 use std::collections::BTreeMap;
+use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output};
@@ -125,6 +126,25 @@ impl Test {
             .env("IMAGEGEN_FOR", "none")
             .envs(&self.environment);
         leave_waivers(&mut command);
+        command
+    }
+
+    /// The program started by another one, behind these arguments of that one.
+    pub fn started_by<S: AsRef<OsStr>>(
+        &self,
+        starter: impl AsRef<OsStr>,
+        arguments: impl IntoIterator<Item = S>,
+    ) -> Command {
+        let inner = self.command();
+        let environment = inner.get_envs();
+        let mut command = Command::new(starter);
+        command
+            .args(arguments)
+            .arg(inner.get_program())
+            .args(inner.get_args())
+            .current_dir(&self.folder)
+            .env_clear()
+            .envs(environment.filter_map(|(name, value)| Some((name, value?))));
         command
     }
 
