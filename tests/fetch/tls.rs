@@ -1,7 +1,9 @@
 //! Certificates, and proxies in front of them.
 
+use std::ffi::OsString;
+use std::fs;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use imagegen::io::http::Options;
 use rustls::ServerConfig;
@@ -14,8 +16,18 @@ use crate::support::{openssl, program};
 
 const KEY: &str = "-newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes";
 
-/// A certificate authority `ca.pem`, and servers' certificates by name.
+/// A certificate authority `ca.pem`, and servers' certificates by name: the same for all tests of a process.
 pub fn certificates(folder: &Path) {
+    static MADE: OnceLock<Vec<(OsString, Vec<u8>)>> = OnceLock::new();
+    for (name, bytes) in MADE.get_or_init(make_certificates) {
+        fs::write(folder.join(name), bytes).expect("certificate");
+    }
+}
+
+/// Files by name.
+fn make_certificates() -> Vec<(OsString, Vec<u8>)> {
+    let test = Test::new();
+    let folder = &test.folder;
     openssl(
         folder,
         &format!("req -x509 {KEY} -keyout ca.key -out ca.pem -days 2 -subj /CN=Test"),
@@ -34,6 +46,17 @@ pub fn certificates(folder: &Path) {
              subjectAltName=IP:127.0.0.1"
         ),
     );
+    let entries = fs::read_dir(folder).expect("folder");
+    let paths = entries.map(|entry| entry.expect("entry").path());
+    paths
+        .filter(|path| path.is_file())
+        .map(|path| {
+            (
+                path.file_name().expect("name").to_owned(),
+                fs::read(&path).expect("file"),
+            )
+        })
+        .collect()
 }
 
 /// A server's certificate for these names, of that authority.

@@ -76,11 +76,7 @@ pub(super) fn collisions(script: &Script, loaded: &[&Script]) -> Vec<String> {
         .filter_map(|name| name.strip_prefix("$script:").map(|name| format!("${name}")))
         .collect();
     let mut findings = Vec::new();
-    for node in script
-        .nodes()
-        .into_iter()
-        .filter(|node| !in_function(*node))
-    {
+    for node in script.nodes() {
         let target = match node.kind() {
             "assignment_expression" => child(node, "left_assignment_expression"),
             "foreach_statement" => child(node, "variable"),
@@ -88,7 +84,7 @@ pub(super) fn collisions(script: &Script, loaded: &[&Script]) -> Vec<String> {
         };
         let Some(target) = target else { continue };
         let name = script.of(target);
-        if shared.contains(&name.to_lowercase()) {
+        if shared.contains(&name.to_lowercase()) && !in_function(node) {
             findings.push(script.finding(
                 node,
                 &format!("{name} at script level is a $script: variable"),
@@ -245,7 +241,7 @@ const VOID: [&str; 27] = [
 pub(super) fn leaks(script: &Script, known: &Known) -> Vec<String> {
     let same = |one: Node, other: Node| one.byte_range() == other.byte_range();
     let mut findings = Vec::new();
-    for node in script.nodes().into_iter().filter(|node| in_function(*node)) {
+    for node in script.nodes() {
         let name = match node.kind() {
             "invokation_expression" => child(node, "member_name").map(|name| script.of(name)),
             "command" => child(node, "command_name").map(|name| script.of(name)),
@@ -261,6 +257,9 @@ pub(super) fn leaks(script: &Script, known: &Known) -> Vec<String> {
         let Some(name) = name.filter(gives) else {
             continue;
         };
+        if !in_function(node) {
+            continue;
+        }
         let mut whole = node;
         while let Some(parent) = whole.parent().filter(|parent| same(*parent, node)) {
             whole = parent;
