@@ -19,7 +19,7 @@ use serde::Serialize;
 
 use crate::model::publication::PublishStep;
 
-pub use by_hand::{ManualRequest, leave_out_manual};
+pub use by_hand::{CommandedBuilds, ManualRequest, leave_out_manual};
 pub use choose::{Retention, choose_old_builds, leave_out_done, list_named_builds, refuse_deleted};
 pub use clone::{CloneCommands, CloneRequest, CloneRuns, CloneStep, list_clones};
 pub use clone_run::{delete_clones, run_clones};

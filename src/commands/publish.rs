@@ -1,9 +1,9 @@
 //! `imagegen promote` and `imagegen retire`.
 
 mod inputs;
+mod outcome;
 
 use std::collections::BTreeMap;
-use std::fmt::Write as _;
 
 use crate::catalog::Trees;
 use crate::cli::{PromoteArgs, RetireArgs};
@@ -11,7 +11,7 @@ use crate::diagnostic::Result;
 use crate::io::clock::current_time;
 use crate::model::publication::PublishStep;
 use crate::publish::{
-    CommandState, ManualRequest, PublishOutput, PublishRequest, Retention, choose_old_builds,
+    CommandedBuilds, ManualRequest, PublishOutput, PublishRequest, Retention, choose_old_builds,
     format_script, leave_out_done, leave_out_manual, list_commands, list_named_builds,
     refuse_deleted, run_commands,
 };
@@ -20,6 +20,8 @@ use crate::selection::SourceFolders;
 use crate::ui::Printer;
 
 use inputs::list_current_locks;
+use outcome::{end_step, format_done};
+
 pub(super) use inputs::{collect_values, read_publish_trees};
 
 pub(super) fn run_promote(
@@ -52,7 +54,7 @@ pub(super) fn run_retire(
     } else {
         PublishStep::Retire
     };
-    let builds = if args.images.is_empty() {
+    let CommandedBuilds { builds, refused } = if args.images.is_empty() {
         let history = read_history(&place.from, &place.network, printer)?;
         let retention = Retention {
             step,
@@ -72,11 +74,11 @@ pub(super) fn run_retire(
         }
         leave_out_manual(builds, ManualRequest { step, values }, &trees, printer)?
     } else {
-        leave_out_done(
-            list_named_builds(&args.images, place, printer)?,
-            step,
-            printer,
-        )
+        let named = list_named_builds(&args.images, place, printer)?;
+        CommandedBuilds {
+            builds: leave_out_done(named, step, printer),
+            refused: Vec::new(),
+        }
     };
     let step = StepRun {
         step,
@@ -84,7 +86,7 @@ pub(super) fn run_retire(
         values,
         run: args.publish.run,
     };
-    step.take(&builds, &trees, printer)
+    end_step(step.take(&builds, &trees, printer), refused, printer)
 }
 
 struct StepRun<'a> {
@@ -115,24 +117,4 @@ impl StepRun<'_> {
         let output = PublishOutput::from_commands(self.step, &images);
         printer.print_result(&output, || format_script(&images))
     }
-}
-
-fn format_done(output: &PublishOutput) -> String {
-    let done = match output.step {
-        PublishStep::Promote => "promoted",
-        PublishStep::Retire => "retired",
-        PublishStep::Delete => "deleted",
-    };
-    let mut text = String::new();
-    for image in output.images.iter().filter(|image| image.is_done()) {
-        let last = image.commands.last().map(|command| command.state);
-        let verb = match last {
-            Some(CommandState::Already) => "already gone:",
-            Some(CommandState::NotFound) => "not found:",
-            _ => done,
-        };
-        // Writing to a String cannot fail.
-        let _ = writeln!(text, "{verb} {} {}", image.image_version, image.image);
-    }
-    text
 }

@@ -1,9 +1,9 @@
-//! Builds for which a platform has no commands: of several, they are left out with a warning.
+//! Builds for which a platform has no commands: of several, they are left out with a warning or an error.
 
 use std::collections::BTreeMap;
 
 use crate::catalog::Trees;
-use crate::diagnostic::{CodedError, Result};
+use crate::diagnostic::{CodedError, Error, Result};
 use crate::model::publication::{PublishProgram, PublishStep, PublishedBy, StepCommands};
 use crate::records::HistoryEntry;
 use crate::ui::Printer;
@@ -24,27 +24,37 @@ enum TargetSteps {
     Hand(CodedError),
 }
 
-/// The builds whose images have commands for the step. The user is told which others are left, and why.
+/// Builds whose images have commands for a step.
+#[derive(Debug, Default)]
+pub struct CommandedBuilds {
+    pub builds: Vec<HistoryEntry>,
+    /// An error for each build that is left out because its images cannot be named.
+    pub refused: Vec<Error>,
+}
+
+/// The builds whose images have commands for the step. The user is told which are published by hand, and why. A record
+/// with the id of no image of its target keeps no other from its step.
 ///
 /// # Errors
-/// A file of a target is malformed, or an id has the form of no image of its target.
+/// A file of a target is malformed.
 pub fn leave_out_manual(
     builds: Vec<HistoryEntry>,
     request: ManualRequest<'_>,
     trees: &Trees,
     printer: &Printer,
-) -> Result<Vec<HistoryEntry>> {
+) -> Result<CommandedBuilds> {
     let mut targets: BTreeMap<String, TargetSteps> = BTreeMap::new();
-    let mut left = Vec::new();
+    let mut left = CommandedBuilds::default();
     let mut manual: BTreeMap<(String, String), Vec<String>> = BTreeMap::new();
     for build in builds {
         let target = &build.record.target;
         if !targets.contains_key(target) {
             targets.insert(target.clone(), load_steps(trees, target)?);
         }
-        match find_manual_step(&build, request, &targets[target])? {
-            None => left.push(build),
-            Some(reason) => {
+        match find_manual_step(&build, request, &targets[target]) {
+            Ok(None) => left.builds.push(build),
+            Err(error) => left.refused.push(error),
+            Ok(Some(reason)) => {
                 let key = (reason.message, reason.remedy.unwrap_or_default());
                 let versions = manual.entry(key).or_default();
                 versions.push(build.record.image_version.to_string());

@@ -226,7 +226,7 @@ pub(super) fn find_image<'a, 'b>(
             .map_err(|message| Error::value(message, "correct publication.json"))?;
         let found = pattern.captures(id);
         if let Some(groups) = &found {
-            check_groups(&pattern, groups)?;
+            check_groups(&pattern, groups).map_err(|error| error.with_context(&build.place))?;
         }
         match (found, &image.place) {
             (None, _) => {}

@@ -202,6 +202,32 @@ fn nothing_is_retired_by_whoever_may_not_push() {
     assert_eq!(forge.read("tags"), "");
 }
 
+#[test]
+fn a_record_of_no_image_does_not_stop_the_week() {
+    let Some(forge) = Forge::new() else { return };
+    forge.add_old_records("promoted", "old", 2, "imagegen.node.1.lock.json");
+    forge.add_old_records("promoted", "changed", 2, "imagegen.node.1.lock.json");
+    forge.develop(
+        "git fetch --quiet origin image-records
+         git worktree add --quiet --detach records FETCH_HEAD
+         sed -i 's#/images/changed-1#/images/-#' records/promoted/changed-1/image.json
+         git -C records commit --quiet --all --message changed
+         git push --quiet origin \"$(git -C records rev-parse HEAD)\":refs/heads/image-records
+         git worktree remove --force records",
+    );
+    let bench = Bench::new(&forge);
+    let ran = bench.run(&format!(
+        "{SIGN_IN}; step retire --keep 1 --per line --older-than 30 --run"
+    ));
+    assert_eq!(ran.code, Some(3), "{}", ran.log);
+    let said = "images/-` has the form of no image";
+    assert!(ran.log.contains(said), "{}", ran.log);
+    assert!(forge.read("tags").contains("old-1"), "{}", ran.log);
+    let records = forge.list_records();
+    let retired = "promoted/old-1/retirement.json".to_owned();
+    assert!(records.contains(&retired), "{records:?}");
+}
+
 /// A definition of several targets: the pipelines bake the images of one.
 #[test]
 fn lists_unbuilt_images_of_one_target() {

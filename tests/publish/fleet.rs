@@ -70,6 +70,30 @@ fn images_that_are_published_by_hand_do_not_stop_the_others() {
     }
 }
 
+/// One record of thousands may be of a target that was replaced, or changed by hand.
+#[test]
+fn a_record_of_no_image_does_not_stop_the_others() {
+    let test = with_others("aws", ["--help", "$(reboot)"]);
+    let own = glance(1);
+    for line in ["retire --keep 1", "retire --keep 1 --format json"] {
+        let ran = test.bare().run(line);
+        assert_eq!(ran.code, Some(3), "{line}: {}", ran.stdout);
+        assert!(ran.stdout.contains(&own), "{line}: {}", ran.stdout);
+        assert!(!ran.stdout.contains("--help"), "{line}: {}", ran.stdout);
+        for part in [
+            "`--help` has the form of no image of the target aws",
+            "use the record that the build wrote, unchanged",
+        ] {
+            assert!(ran.stderr.contains(part), "{part}: {}", ran.stderr);
+        }
+    }
+    let ran = test.bare().run("retire --older-than 1");
+    assert_eq!(ran.code, Some(3), "{}", ran.stdout);
+    for id in ["`--help`", "`$(reboot)`"] {
+        assert!(ran.stderr.contains(id), "{id}: {}", ran.stderr);
+    }
+}
+
 /// The place of files in a workspace is that of every build.
 #[test]
 fn files_of_one_name_are_two_images() {
