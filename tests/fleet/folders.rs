@@ -101,6 +101,32 @@ fn names_that_differ_in_case_stop_their_own_images_alone() {
         .fails(3, &["differ in case alone"]);
 }
 
+/// The names of a matrix come from its lists: a list with one value tells the files apart.
+#[test]
+fn matrices_of_two_files_are_told_apart_by_a_list() {
+    let same = r#""matrix": {"windows": ["2022"], "kubernetes": ["1.35", "1.36"]}"#;
+    let test = Test::new()
+        .file("team/one.json", &format!(r#"{{"target": "host", {same}}}"#))
+        .file(
+            "team/other.json",
+            &format!(r#"{{"target": "media", {same}}}"#),
+        );
+    let ran = test.run_with("list images --config team");
+    assert_eq!(ran.code, Some(3), "{}", ran.stderr);
+    let hint =
+        r#"in a `matrix`, add a list of what tells the files apart, such as `"target": […]`"#;
+    assert!(ran.stderr.contains(hint), "{}", ran.stderr);
+
+    let one = r#"{"matrix": {"target": ["host"], "windows": ["2022"]}}"#;
+    let other = r#"{"matrix": {"target": ["media"], "windows": ["2022"]}}"#;
+    let test = Test::new()
+        .file("team/one.json", one)
+        .file("team/other.json", other);
+    let listed = test.prints("list images --config team");
+    assert!(listed.starts_with("host-2022 "), "{listed}");
+    assert!(listed.contains("\nmedia-2022 "), "{listed}");
+}
+
 #[test]
 fn a_list_has_the_good_images_and_fails_by_each_bad_file() {
     let test = broken().file("team/d.json", "[");

@@ -5,6 +5,12 @@ use std::collections::BTreeMap;
 use super::DefinedImage;
 use crate::diagnostic::Error;
 
+const OWN_NAMES: &str = "give each image a name of its own";
+
+/// The names of a matrix come from its lists.
+const OWN_NAMES_OF_FILES: &str = "give each image a name of its own; in a `matrix`, add a list of what tells \
+     the files apart, such as `\"target\": […]`";
+
 /// Two images that share a file.
 pub(super) struct DoubleImages {
     pub names: [String; 2],
@@ -13,9 +19,15 @@ pub(super) struct DoubleImages {
 
 impl DoubleImages {
     fn new(one: &DefinedImage, other: &DefinedImage, message: String) -> Self {
+        let are_several = one.is_one_of_several() && other.is_one_of_several();
+        let remedy = if are_several && one.path != other.path {
+            OWN_NAMES_OF_FILES
+        } else {
+            OWN_NAMES
+        };
         Self {
             names: [one.name.clone(), other.name.clone()],
-            error: Error::value(message, "give each image a name of its own"),
+            error: Error::value(message, remedy),
         }
     }
 }
