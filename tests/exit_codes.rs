@@ -352,3 +352,16 @@ fn a_variable_names_several_machines_that_bake() {
     let line = "fetch --target host --k8s 1.36.4 --offline --store s";
     test.line(line).fails(4, &["is not in the store"]);
 }
+
+/// The flag of the error is not on the command line.
+#[test]
+fn a_variable_with_an_invalid_value_is_named() {
+    for (name, value) in [("IMAGEGEN_FORMAT", "yaml"), ("IMAGEGEN_QUIET", "maybe")] {
+        let ran = Test::new().env(name, value).run_with("list targets");
+        assert_eq!(ran.code, Some(3), "{}", ran.stderr);
+        let tip = format!("tip: the environment variable {name} has this value");
+        assert!(ran.stderr.contains(&tip), "{}", ran.stderr);
+    }
+    let ran = Test::new().run_with("list targets --format yaml");
+    assert!(!ran.stderr.contains("tip: "), "{}", ran.stderr);
+}

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::builder::{BoolishValueParser, TypedValueParser as _};
-use clap::error::ErrorKind;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::parser::ValueSource;
 use clap::{ArgAction, ArgMatches, Args, Command};
 
@@ -86,10 +86,41 @@ fn parse_format(text: &str) -> Result<Format, String> {
     })
 }
 
-/// The variable of the environment that is no text: clap does not tell it from an argument.
+/// Names the variable of the environment that is no text or has an invalid value: clap does not tell it from an argument.
 pub(super) fn name_variable(error: clap::Error) -> clap::Error {
-    let mut arguments = std::env::args_os();
-    if error.kind() != ErrorKind::InvalidUtf8 || arguments.any(|it| it.to_str().is_none()) {
+    match error.kind() {
+        ErrorKind::InvalidUtf8 => name_unreadable_variable(error),
+        ErrorKind::InvalidValue | ErrorKind::ValueValidation => add_variable(error),
+        _ => error,
+    }
+}
+
+/// A value that is no argument comes from the environment.
+fn add_variable(mut error: clap::Error) -> clap::Error {
+    let Some(ContextValue::String(value)) = error.get(ContextKind::InvalidValue) else {
+        return error;
+    };
+    if std::env::args_os().any(|it| it.to_string_lossy().contains(value)) {
+        return error;
+    }
+    let mut variables = std::env::vars_os();
+    let found = variables.find(|(name, text)| {
+        let is_own = name.to_string_lossy().starts_with("IMAGEGEN_");
+        is_own && text.to_string_lossy().split(',').any(|it| it == value)
+    });
+    if let Some((name, _)) = found {
+        let tip = format!(
+            "the environment variable {} has this value",
+            name.to_string_lossy()
+        );
+        let tip = ContextValue::StyledStrs(vec![tip.into()]);
+        error.insert(ContextKind::Suggested, tip);
+    }
+    error
+}
+
+fn name_unreadable_variable(error: clap::Error) -> clap::Error {
+    if std::env::args_os().any(|it| it.to_str().is_none()) {
         return error;
     }
     let mut variables = std::env::vars_os();
