@@ -315,6 +315,20 @@ fn help_and_readme_examples_of_explain_work() {
     assert!(!ran.stderr.contains("names are known"), "{}", ran.stderr);
 }
 
+/// Helps, errors and the plan's missing values name them.
+#[test]
+fn variables_of_the_environment_are_explained() {
+    for (name, said) in [
+        ("IMAGEGEN_STORE", "option of imagegen --store\n"),
+        ("IMAGEGEN_FORMAT", "environment: IMAGEGEN_FORMAT\n"),
+        ("PKR_VAR_location", "variable location\n  target azure"),
+        ("ARM_CLIENT_ID", "variable client_id\n"),
+    ] {
+        let ran = Test::new().args(["explain", name]).succeeds();
+        assert!(ran.stdout.contains(said), "{name}: {}", ran.stdout);
+    }
+}
+
 /// Long flags of every verb.
 fn list_flags(command: &clap::Command, found: &mut BTreeSet<String>) {
     for argument in command.get_arguments() {

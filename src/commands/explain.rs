@@ -83,6 +83,9 @@ fn collect_options(command: &Command, verb: &str, options: &mut Vec<OptionHelp>)
                 verb: verb.to_owned(),
                 name: format!("--{name}"),
                 help: help.to_string(),
+                environment: argument
+                    .get_env()
+                    .map(|name| name.to_string_lossy().into_owned()),
             });
         }
     }

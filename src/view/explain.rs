@@ -386,10 +386,13 @@ impl NameIndex {
         for (selector, values) in &variable.when {
             lines.push(format!("only with {selector} `{}`", values.join("` or `")));
         }
-        lines.push(describe_environment(
-            &variable.environment_names().collect::<Vec<_>>(),
-        ));
-        self.add("variable", &variable.name, lines, &variable.source);
+        let environment: Vec<String> = variable.environment_names().collect();
+        lines.push(describe_environment(&environment));
+        let (name, source) = (&variable.name, &variable.source);
+        for key in &environment {
+            self.add_as(key, "variable", name, lines.clone(), source);
+        }
+        self.add("variable", name, lines, source);
     }
 }
 

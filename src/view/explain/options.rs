@@ -36,21 +36,27 @@ pub struct OptionHelp {
     /// `--target`
     pub name: String,
     pub help: String,
+    /// `IMAGEGEN_STORE`
+    pub environment: Option<String>,
 }
 
-/// A flag with one of its meanings → the verbs in which it has this meaning.
-type FlagMeanings = BTreeMap<(String, String), Vec<String>>;
+/// A flag with one of its meanings and its variable of the environment → the verbs in which it has this meaning.
+type FlagMeanings = BTreeMap<(String, String, Option<String>), Vec<String>>;
 
 impl NameIndex {
     /// Flags of every verb. A flag with two meanings has two explanations.
     pub(super) fn add_options(&mut self, options: &[OptionHelp]) {
         let mut meanings = FlagMeanings::new();
         for option in options {
-            let meaning = (option.name.clone(), option.help.clone());
+            let meaning = (
+                option.name.clone(),
+                option.help.clone(),
+                option.environment.clone(),
+            );
             let verbs = meanings.entry(meaning).or_default();
             verbs.push(option.verb.clone());
         }
-        for ((name, help), verbs) in meanings {
+        for ((name, help, environment), verbs) in meanings {
             let mut lines = vec![help];
             if let Some((_, kind)) = NAMED_VALUES.iter().find(|(flag, _)| *flag == name) {
                 let name = name.trim_start_matches('-');
@@ -59,7 +65,12 @@ impl NameIndex {
                 ));
             }
             lines.push(format!("verbs: {}", verbs.join(", ")));
-            self.add(OPTION, &name, lines, "derived: defined by imagegen");
+            let source = "derived: defined by imagegen";
+            if let Some(environment) = environment {
+                lines.push(format!("environment: {environment}"));
+                self.add_as(&environment, OPTION, &name, lines.clone(), source);
+            }
+            self.add(OPTION, &name, lines, source);
         }
     }
 }
