@@ -16,20 +16,14 @@ use registry::{Registry, image};
 use serde_json::{Value, json};
 
 use crate::support::archives::stand_in;
+use crate::support::planned::list_artifacts;
 use crate::support::{Ran, Test, files, noise, override_build};
 
 /// A lock of artifacts and a checksum file that a server of the test has.
 fn lock(server: &Registry, first: &[u8]) -> String {
     let line = "--target azure --k8s 1.36.0 --windows 2022";
-    let plan = Test::new()
-        .line("plan --format json")
-        .line(line)
-        .succeeds()
-        .stdout;
-    let plan: Value = serde_json::from_str(&plan).expect("JSON");
-    let groups = plan["components"].as_array().expect("components").iter();
     let mut overrides = serde_json::Map::new();
-    for artifact in groups.flat_map(|group| group["artifacts"].as_array().expect("artifacts")) {
+    for artifact in list_artifacts(&format!("plan {line}")).iter() {
         let component = artifact["component"].as_str().expect("component");
         let (path, bytes) = match component {
             "cloudbase-init" => ("/one.exe".to_owned(), first.to_vec()),

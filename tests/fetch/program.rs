@@ -2,12 +2,13 @@
 
 use std::io::{BufRead as _, BufReader, Read as _};
 use std::process::{Child, Stdio};
-use std::sync::{Arc, Condvar, Mutex, OnceLock};
+use std::sync::{Arc, Condvar, Mutex};
 
 use serde_json::Value;
 
 use super::{content, sound};
 use crate::support::archives::{tar_gz, zip};
+use crate::support::planned::list_artifacts;
 use crate::support::server::{Asked, Server, Step, ranged, status};
 use crate::support::{
     Test, files, list_waivers, override_build, program, send_signal, waive_proofs,
@@ -17,18 +18,8 @@ use crate::support::{
 const COMPONENTS: &[&str] = &["kubernetes-node", "containerd", "crictl", "cloudbase-init"];
 
 /// Artifacts of the default selection.
-fn planned() -> &'static [Value] {
-    static PLANNED: OnceLock<Vec<Value>> = OnceLock::new();
-    PLANNED.get_or_init(|| {
-        let plan = Test::new().line("plan --target azure --k8s 1.36.0 --format json");
-        let plan: Value = serde_json::from_str(&plan.succeeds().stdout).expect("JSON");
-        let groups = plan["components"].as_array().expect("components");
-        groups
-            .iter()
-            .flat_map(|group| group["artifacts"].as_array().expect("artifacts"))
-            .cloned()
-            .collect()
-    })
+fn planned() -> Arc<[Value]> {
+    list_artifacts("plan --target azure --k8s 1.36.0")
 }
 
 /// Bytes of our own at a path of a mirror: for an archive, one whose first member has the size.
@@ -40,7 +31,8 @@ pub fn bytes_of(path: &str, size: usize) -> Vec<u8> {
             .as_str()
             .is_some_and(|url| url.ends_with(path))
     };
-    let artifact = planned().iter().find(is_there);
+    let planned = planned();
+    let artifact = planned.iter().find(is_there);
     let members = artifact
         .and_then(|artifact| artifact["members"].as_array())
         .into_iter()
@@ -72,7 +64,7 @@ fn serve(asked: &Asked, size: usize) -> Vec<Step> {
 pub fn mirrored(mirror: &str, verb: &str, size: usize) -> Test {
     let mut test = Test::new().line(&format!("{verb} --target azure --k8s 1.36.0"));
     let mut waivers = Vec::new();
-    for artifact in planned() {
+    for artifact in planned().iter() {
         let name = artifact["component"].as_str().expect("component");
         assert!(COMPONENTS.contains(&name), "{name}");
         let path = artifact["url"]

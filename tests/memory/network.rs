@@ -13,6 +13,7 @@ use imagegen::io::fs::{DigestSet, digest_file, digest_file_with};
 
 use super::{large_size, measure_rows, write_sparse};
 use crate::support::archives::stand_in;
+use crate::support::planned::list_artifacts;
 use crate::support::server::{Server, Step, head};
 use crate::support::{Test, program};
 
@@ -75,15 +76,8 @@ const WAIVED: &str =
 
 /// Overrides that name the server for every artifact.
 fn write_overrides(server: &Server, published: &Path, size: u64) -> String {
-    let plan = Test::new()
-        .line("plan --format json")
-        .line(SELECTION)
-        .succeeds()
-        .stdout;
-    let plan: Value = serde_json::from_str(&plan).expect("JSON");
-    let groups = plan["components"].as_array().expect("components").iter();
     let mut overrides = serde_json::Map::new();
-    for artifact in groups.flat_map(|group| group["artifacts"].as_array().expect("artifacts")) {
+    for artifact in list_artifacts(&format!("plan {SELECTION}")).iter() {
         let component = artifact["component"].as_str().expect("component");
         let path = published.join(component);
         if component == "kubernetes-node" {

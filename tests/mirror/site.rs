@@ -10,6 +10,7 @@ use serde_json::{Map, Value, json};
 
 use crate::fetch::tls::{certificates, config};
 use crate::support::archives::{pack_artifact, stand_in};
+use crate::support::planned::list_artifacts;
 use crate::support::server::{Asked, Server, status, whole};
 use crate::support::{Ran, Test, program};
 
@@ -132,17 +133,7 @@ impl Site {
         proofs: bool,
         bytes: &dyn Fn(&Value) -> Vec<u8>,
     ) -> Vec<Value> {
-        let plan = Test::new()
-            .line(&format!("plan {selection} --format json"))
-            .succeeds()
-            .stdout;
-        let plan: Value = serde_json::from_str(&plan).expect("JSON");
-        let groups = plan["components"].as_array().expect("components");
-        let artifacts: Vec<Value> = groups
-            .iter()
-            .flat_map(|group| group["artifacts"].as_array().expect("artifacts"))
-            .cloned()
-            .collect();
+        let artifacts = list_artifacts(&format!("plan {selection}")).to_vec();
         self.planned.clone_from(&artifacts);
         for artifact in &artifacts {
             self.publish(artifact, &bytes(artifact), proofs);

@@ -13,10 +13,11 @@ use serde_json::{Value, json};
 
 use super::shell::{Ran, Script, run_script};
 use crate::publish::Build;
+use crate::support::planned::list_artifacts;
 use crate::support::server::{Server, Step, status, whole};
 use crate::support::{Test, archives, list_waivers, override_build, program, root};
 
-const SELECTION: &str = "--target azure --host-access services --format json";
+const SELECTION: &str = "--target azure --host-access services";
 
 /// Names that differ in one character that not every service takes, or that begin with a digit.
 pub const IMAGES: [(&str, &str, &str); 3] = [
@@ -156,12 +157,8 @@ impl Forge {
         let mut waivers = Vec::new();
         for (name, windows, kubernetes) in IMAGES {
             let line = format!("plan --windows {windows} --k8s {kubernetes} {SELECTION}");
-            let plan: Value = serde_json::from_str(&self.test.prints(&line)).expect("JSON");
-            let groups = plan["components"].as_array().expect("components").iter();
             let mut overrides = json!({});
-            for artifact in
-                groups.flat_map(|group| group["artifacts"].as_array().expect("artifacts"))
-            {
+            for artifact in list_artifacts(&line).iter() {
                 let bytes = archives::stand_in(artifact);
                 let digest = sha256_hex(&bytes);
                 let object = self.path(&format!("store/objects/sha256/{}/{digest}", &digest[..2]));

@@ -2,6 +2,7 @@
 
 pub mod archives;
 pub mod passed;
+pub mod planned;
 pub mod programs;
 pub mod server;
 pub mod targets;
@@ -56,15 +57,9 @@ impl Test {
     /// A store that holds stand-ins for everything that `line` plans, with overrides that name them:
     /// then the run needs no network.
     pub fn stocked(mut self, line: &str) -> Self {
-        let plan = Self::new().line(line).line("--format json");
-        let plan: serde_json::Value = serde_json::from_str(&plan.succeeds().stdout).expect("JSON");
-        let groups = plan["components"].as_array().expect("components");
         let mut overrides = serde_json::Map::new();
         let mut waivers = Vec::new();
-        for artifact in groups
-            .iter()
-            .flat_map(|group| group["artifacts"].as_array().expect("artifacts"))
-        {
+        for artifact in planned::list_artifacts(line).iter() {
             let component = artifact["component"].as_str().expect("component");
             let file = artifact["file"].as_str().expect("file");
             let content = archives::stand_in(artifact);
@@ -313,11 +308,9 @@ fn list_proofs(artifact: &Value) -> Vec<(String, String)> {
 
 /// Waivers of a policy for all proofs that artifacts of a plan declare: stand-ins have none of them.
 pub fn waive_proofs(plan: &str) -> Value {
-    let plan = Test::new().line(plan).line("--format json").succeeds();
-    let plan: Value = serde_json::from_str(&plan.stdout).expect("JSON");
-    let groups = plan["components"].as_array().expect("components").iter();
-    let artifacts = groups.flat_map(|group| group["artifacts"].as_array().expect("artifacts"));
+    let artifacts = planned::list_artifacts(plan);
     artifacts
+        .iter()
         .flat_map(list_proofs)
         .map(|(component, proof)| serde_json::json!({"component": component, "proof": proof}))
         .collect()
