@@ -8,8 +8,9 @@ use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
 use std::process::Command;
+use std::sync::OnceLock;
 
-use crate::support::{Test, root};
+use crate::support::{Test, files, root};
 
 /// Files with commands.
 const TEXTS: &[&str] = &[
@@ -186,8 +187,18 @@ fn commands_of_help(text: &str) -> Vec<String> {
     join_lines(&block)
 }
 
-/// What the texts take for granted: definitions, a lockfile, keys, a CA, a token, files to verify.
+/// What the texts take for granted: definitions, a lockfile, keys, a CA, a token, files to verify, programs.
 fn prepare_folder() -> Test {
+    static MADE: OnceLock<BTreeMap<String, Vec<u8>>> = OnceLock::new();
+    let mut test = Test::new();
+    for (name, bytes) in MADE.get_or_init(|| files(&write_inputs().folder)) {
+        test = test.bytes(name, bytes);
+    }
+    write_programs(&test.folder.join("bin"));
+    test
+}
+
+fn write_inputs() -> Test {
     let definition = r#"{"target": "azure", "kubernetes": "1.36.0", "variables": {"location": "westeurope",
         "managed_image_resource_group_name": "images"}}"#;
     let hash =
@@ -221,24 +232,16 @@ fn prepare_folder() -> Test {
         let path = root().join("tests/fixtures").join(source);
         fs::copy(path, test.folder.join(name)).expect("fixture");
     }
+    let line = "req -x509 -newkey rsa:2048 -nodes -keyout signer.key -out signer.pem -subj";
     let key = Command::new("openssl")
-        .args([
-            "req",
-            "-x509",
-            "-newkey",
-            "rsa:2048",
-            "-nodes",
-            "-subj",
-            "/O=Example Provider/CN=Example Provider",
-        ])
-        .args(["-keyout", "signer.key", "-out", "signer.pem"])
+        .args(line.split(' '))
+        .arg("/O=Example Provider/CN=Example Provider")
         .current_dir(&test.folder)
         .output();
     assert!(
         key.is_ok_and(|it| it.status.success()),
         "openssl makes a key"
     );
-    write_programs(&test.folder.join("bin"));
     test.prints("lock --config image.json");
     test.prints("lock --config imagegen.json --lock host.lock.json");
     test

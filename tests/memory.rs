@@ -19,7 +19,7 @@ const MOST: u64 = 128 << 20;
 /// Bytes of the files that are read.
 fn large_size() -> u64 {
     let given = std::env::var("IMAGEGEN_TEST_LARGE").ok();
-    given.map_or(160 << 20, |text| text.parse().expect("bytes"))
+    given.map_or(MOST + (8 << 20), |text| text.parse().expect("bytes"))
 }
 
 /// A file with this beginning that is zeros from there on and takes no room on the disk.
@@ -155,7 +155,7 @@ fn memory_does_not_grow_with_what_is_read() {
     ];
     if let Some(workshop) = workshop() {
         let mut image = pe(true);
-        image.resize(160 << 20, 0);
+        image.resize(usize::try_from(size).expect("size"), 0);
         std::fs::write(
             path("signed.exe"),
             workshop.sign("memory.exe", &image, "leaf", &[]),
