@@ -1,6 +1,6 @@
 //! Certificates, and proxies in front of them.
 
-use std::ffi::OsString;
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
@@ -12,20 +12,20 @@ use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 
 use super::{Test, fetcher, file, one, patience, plain, request, to};
 use crate::support::server::{Server, Step};
-use crate::support::{openssl, program};
+use crate::support::{files, openssl, program};
 
 const KEY: &str = "-newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes";
 
 /// A certificate authority `ca.pem`, and servers' certificates by name: the same for all tests of a process.
 pub fn certificates(folder: &Path) {
-    static MADE: OnceLock<Vec<(OsString, Vec<u8>)>> = OnceLock::new();
+    static MADE: OnceLock<BTreeMap<String, Vec<u8>>> = OnceLock::new();
     for (name, bytes) in MADE.get_or_init(make_certificates) {
         fs::write(folder.join(name), bytes).expect("certificate");
     }
 }
 
 /// Files by name.
-fn make_certificates() -> Vec<(OsString, Vec<u8>)> {
+fn make_certificates() -> BTreeMap<String, Vec<u8>> {
     let test = Test::new();
     let folder = &test.folder;
     openssl(
@@ -46,17 +46,7 @@ fn make_certificates() -> Vec<(OsString, Vec<u8>)> {
              subjectAltName=IP:127.0.0.1"
         ),
     );
-    let entries = fs::read_dir(folder).expect("folder");
-    let paths = entries.map(|entry| entry.expect("entry").path());
-    paths
-        .filter(|path| path.is_file())
-        .map(|path| {
-            (
-                path.file_name().expect("name").to_owned(),
-                fs::read(&path).expect("file"),
-            )
-        })
-        .collect()
+    files(folder)
 }
 
 /// A server's certificate for these names, of that authority.

@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 
 use super::site::{Site, proven};
 use super::{NEW, OLD, WINS};
+use crate::support::planned::list_artifacts;
 
 const OWN: &str = "/own/containerd.tar.gz";
 
@@ -69,13 +70,8 @@ fn a_dropped_proof_needs_a_waiver_by_name() {
 #[test]
 fn an_override_keeps_what_it_does_not_name() {
     let plan = |line: &str| -> Value {
-        let test = crate::support::Test::new().line(&format!("plan {NEW} --format json {line}"));
-        let plan: Value = serde_json::from_str(&test.succeeds().stdout).expect("JSON");
-        let groups = plan["components"].as_array().expect("components").clone();
-        let mut artifacts = groups
-            .iter()
-            .flat_map(|group| group["artifacts"].as_array().expect("artifacts"));
-        let found = artifacts.find(|it| it["component"] == "containerd");
+        let artifacts = list_artifacts(&format!("plan {NEW} {line}"));
+        let found = artifacts.iter().find(|it| it["component"] == "containerd");
         found.expect("containerd").clone()
     };
     let known = plan("");

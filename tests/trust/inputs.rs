@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 
+use super::artifact;
 use crate::support::Test;
 
 const DIGEST: &str = "abababababababababababababababababababababababababababababababab";
@@ -146,16 +147,9 @@ fn pins_belong_to_a_component() {
 fn a_component_file_takes_the_pins_of_what_it_replaces_away() {
     let file = crate::support::root().join("manifests/components/crictl.json");
     let content = std::fs::read_to_string(file).expect("the component");
-    let plan = |test: &Test| -> Value {
-        let printed =
-            test.prints("plan --format json --target host --k8s 1.36.0 --component-files c");
-        let plan: Value = serde_json::from_str(&printed).expect("JSON");
-        let groups = plan["components"].as_array().expect("components");
-        let mut artifacts = groups
-            .iter()
-            .flat_map(|group| group["artifacts"].as_array().expect("artifacts"));
-        let found = artifacts.find(|it| it["component"] == "crictl");
-        found.expect("crictl").clone()
+    let plan = |test: &Test| {
+        let line = "plan --format json --target host --k8s 1.36.0 --component-files c";
+        artifact(&test.prints_json(line), "crictl")
     };
     let test = Test::new().file("c/README.md", "none");
     let version = plan(&test)["version"].clone();
