@@ -145,7 +145,6 @@ impl Resolver<'_> {
             kubernetes::choose_kubernetes(catalog, asked, updated.get(KUBERNETES))?;
         self.warnings.extend(warnings);
         versions::check_versions(catalog, &selection.components, line.minor)?;
-        let network = catalog.network(selection.cni.as_deref().unwrap_or("none"))?;
         let windows = choices::choose_windows(self, &line, &kubernetes)?;
         let runtime = choices::choose_runtime(self, &line);
         let host_access = choices::choose_host_access(self, &line, runtime)?;
@@ -155,15 +154,15 @@ impl Resolver<'_> {
             groups::component_version(choice, runtime.as_str(), selection, updated);
         let delivery = delivery::choose_delivery(self, target);
 
-        let conditions = Conditions {
+        let mut conditions = Conditions {
             target: target.name.clone(),
             image: target.image().is_some(),
             windows: windows.release.clone(),
             kubernetes: kubernetes.clone(),
             runtime,
             runtime_version,
-            cni: network.name.clone(),
-            overlay: network.overlay,
+            cni: String::new(),
+            overlay: false,
             dsr: windows.dsr,
             host_access,
             join: selection.join.unwrap_or(Join::Kubeadm),
@@ -172,6 +171,7 @@ impl Resolver<'_> {
             features: selection.features.iter().cloned().collect(),
             components: BTreeMap::new(),
         };
+        let network = choices::choose_network(self, &mut conditions)?;
         let features = extras::choose_features(self, &conditions)?;
         extras::check_downloads(self);
         extras::check_registries(self, runtime, conditions.runtime_version.as_ref());

@@ -102,6 +102,7 @@ fn small() -> BTreeMap<String, Value> {
     let api = |api: &str| json!([{ "kubernetes": "*", "api": api, "source": SOURCE }]);
     let support = json!({
         "runtimes": range("name", "containerd"), "hostAccess": range("name", "services"),
+        "networks": [{ "name": "none", "reason": "r", "source": SOURCE }],
         "cri": api("v1"), "kubeadmApi": api("v1beta3"),
         "pause": [{ "kubernetes": "*", "kubeadm": "p:1", "image": "p:1", "source": SOURCE }],
         "pauseImages": { "images": [{ "image": "p:1", "builds": [17763] }], "source": SOURCE }
@@ -145,6 +146,7 @@ fn small() -> BTreeMap<String, Value> {
         ("kubernetes/programs.json", programs),
         ("kubernetes/flags.json", json!({ "flags": [], "featureGates": [] })),
         ("windows/2019.json", windows),
+        ("networks/none.json", json!({ "name": "none", "title": "t", "components": [], "source": SOURCE })),
         (
             "contents.json",
             json!({ "groups": [{ "name": "containerd", "alternatives": [[{ "component": "containerd" }]], "reason": "r", "source": SOURCE }] }),

@@ -269,6 +269,7 @@ fn optional_features_are_all_used_and_refused_where_they_cannot_be_had() {
         let with = |features: Vec<String>| ImageDefinition {
             features,
             cni: cni.clone(),
+            runtime: Some(Runtime::Containerd),
             ..azure("1.20.0")
         };
         let (_, without) = made(&with(Vec::new()), &trees).expect("planned");

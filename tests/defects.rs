@@ -239,10 +239,14 @@ fn d6_the_kubelet_starts_without_kubeadm_flags_env() {
     for (kubernetes, wanted) in [
         (
             "1.20.0",
+            &["--network-plugin=cni", "--pod-infra-container-image="][..],
+        ),
+        (
+            "1.23.0",
             &[
                 "--container-runtime=remote",
                 "--container-runtime-endpoint=npipe",
-            ][..],
+            ],
         ),
         ("1.30.0", &["--container-runtime-endpoint=npipe"]),
         ("1.36.4", &["--config="]),
@@ -273,7 +277,7 @@ fn d7_lines_before_1_23_are_built_without_kube_log_runner() {
             .all(|file| !file.path.ends_with("kube-log-runner.exe"))
     );
     Test::new()
-        .line("plan --target azure --k8s 1.22.0 --component containerd=2.3.4")
+        .line("plan --target azure --k8s 1.22.0 --runtime containerd --component containerd=2.3.4")
         .fails(3, &["containerd-cri-v1alpha2"]);
 }
 

@@ -124,7 +124,7 @@ fn doctor_checks_the_machine_without_a_target() {
         .line("doctor --target host --k8s 1.36.0 --store store")
         .succeeds();
     assert!(
-        ran.stdout.contains("to download: 3 files of unknown size"),
+        ran.stdout.contains("to download: 6 files of unknown size"),
         "{}",
         ran.stdout
     );

@@ -48,7 +48,7 @@ fn every_line_gets_its_own_api() {
         );
         assert_eq!(config["kind"], "JoinConfiguration");
         let registration = &config["nodeRegistration"];
-        let socket = if minor <= 18 {
+        let socket = if minor <= 22 {
             "dockershim"
         } else {
             "containerd-containerd"

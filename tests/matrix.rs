@@ -187,7 +187,7 @@ fn impossible_combinations_are_refused_with_the_nearest_good_choice() {
             "1.17 to 1.25",
         ),
         (
-            "--k8s 1.20.0 --component containerd=2.0.4",
+            "--k8s 1.20.0 --runtime containerd --component containerd=2.0.4",
             "containerd-cri-v1alpha2",
             "containerd 1.7",
         ),

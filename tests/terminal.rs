@@ -109,13 +109,13 @@ fn answer_questions(test: &Test, answers: &[&str]) -> Option<(i32, String)> {
 fn init_asks_on_a_terminal_and_writes_what_was_answered() {
     for (answers, expected) in [
         (
-            &["host", "1.35", "2022", "flannel-overlay"][..],
-            ["host", "1.35", "2022", "flannel-overlay"],
+            &["host", "1.35", "2022", "flannel-hostgw"][..],
+            ["host", "1.35", "2022", "flannel-hostgw"],
         ),
         // An empty answer is the default; a name that is not known is asked for again.
         (
             &["hots", "host", "1.34", "", ""],
-            ["host", "1.34", "2022", "none"],
+            ["host", "1.34", "2022", "flannel-overlay"],
         ),
     ] {
         let test = Test::new().line("init");

@@ -213,7 +213,7 @@ fn a_secret_query_is_written_nowhere() {
         );
         assert!(!ran.stderr.contains("s3cret"), "{}", ran.stderr);
         let lock = Test::new().file("o.json", &over(query)).line(
-            "lock --target host --delivery media --k8s 1.20.0 --host-access services --overrides o.json",
+            "lock --target host --delivery media --k8s 1.20.0 --runtime containerd --host-access services --overrides o.json",
         );
         let ran = lock.succeeds();
         assert!(!(ran.stdout + &ran.stderr).contains("s3cret"));

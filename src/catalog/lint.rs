@@ -15,7 +15,7 @@ use crate::diagnostic::{Finding, Severity};
 use crate::model::kubernetes::FlagTable;
 use crate::model::rules::Contents;
 
-use super::{Catalog, CatalogError, FLAGS};
+use super::{Catalog, CatalogError, FLAGS, SUPPORT};
 
 pub use sources::{lint_sources, names_notes};
 pub use targets::lint_targets;
@@ -97,6 +97,13 @@ fn lint_networks(report: &mut Report<'_>) {
         .load_contents()
         .map(|contents| contents.groups.clone())
         .unwrap_or_default();
+    let support = catalog.load_support();
+    for default in support
+        .iter()
+        .flat_map(|support| support.networks.as_slice())
+    {
+        report.accept_file(SUPPORT, catalog.network(&default.name));
+    }
     for name in catalog.network_names() {
         let path = format!("networks/{name}.json");
         let Some(network) = report.accept_file(&path, catalog.network(&name)) else {

@@ -25,7 +25,7 @@ pub struct ClusterArgs {
     #[arg(long)]
     pub runtime: Option<Runtime>,
 
-    /// Pod network of the cluster, as for `build` [default: none].
+    /// Pod network of the cluster, as for `build` [default: that of `build`].
     #[arg(long, value_name = "NETWORK")]
     pub cni: Option<String>,
 

@@ -41,7 +41,7 @@ pub struct SelectionArgs {
     #[arg(long)]
     pub runtime: Option<Runtime>,
 
-    /// Pod network whose CNI plugin to install (`imagegen list networks`) [default: none].
+    /// Pod network whose CNI plugin to install (`imagegen list networks`) [default: that of the catalog, which the plan names].
     #[arg(long, value_name = "NETWORK")]
     pub cni: Option<String>,
 

@@ -11,7 +11,9 @@ use serde::{Deserialize, Serialize};
 use super::gates::{GateNeeds, KnownGates, sets_gate};
 use super::kubernetes_release::KubernetesRelease;
 use super::line::{LineRange, Minor};
+use super::step::When;
 use super::value_form::{FlagCompanion, FlagForm};
+use crate::base::nonempty::NonEmpty;
 use crate::base::text::last_segment;
 use crate::base::value::Sha256;
 use crate::base::version::{Version, VersionRange};
@@ -39,6 +41,8 @@ pub struct Support {
     pub runtimes: Vec<NamedChoice>,
     /// Ways for workloads to reach the host. The first entry that holds for a line is its default.
     pub host_access: Vec<NamedChoice>,
+    /// Pod networks of nodes for which none is chosen. Of the entries whose conditions hold, the last one counts.
+    pub networks: NonEmpty<DefaultNetwork>,
     /// CRI API versions that the kubelet speaks.
     pub cri: Vec<ApiVersion>,
     /// API versions of kubeadm's configuration, newest last.
@@ -114,6 +118,18 @@ pub struct NamedChoice {
     pub kubernetes: LineRange,
     /// `containerd` or `docker`, a component of the same name; `hostprocess`, `wins` or `services`.
     pub name: String,
+    pub reason: String,
+    pub source: String,
+}
+
+/// The pod network where nobody chooses one.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct DefaultNetwork {
+    /// `manifests/networks/<name>.json`
+    pub name: String,
+    #[serde(default)]
+    pub when: When,
     pub reason: String,
     pub source: String,
 }

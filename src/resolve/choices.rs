@@ -7,8 +7,10 @@ use crate::base::choice::{HostAccess, Runtime};
 use crate::base::code::Code;
 use crate::base::version::Version;
 use crate::diagnostic::{Finding, Result};
+use crate::model::conditions::Conditions;
 use crate::model::kubernetes::KubernetesLine;
 use crate::model::plan::{PlannedPacker, PlannedPlugin};
+use crate::model::pod_network::PodNetwork;
 use crate::model::target::{Plugin, Start, Target};
 use crate::model::windows::WindowsRelease;
 
@@ -123,6 +125,22 @@ pub(super) fn choose_host_access(
         resolver.refusals.push(finding.with_source(&line.source));
     }
     Ok(asked)
+}
+
+/// The chosen pod network, or the catalog's for the other choices, which the conditions name from then on.
+pub(super) fn choose_network(
+    resolver: &Resolver<'_>,
+    conditions: &mut Conditions,
+) -> Result<Arc<PodNetwork>> {
+    let support = resolver.catalog.load_support()?;
+    let mut defaults = support.networks.as_slice().iter().rev();
+    let default = defaults.find(|network| conditions.holds(&network.when));
+    let default = default.unwrap_or_else(|| support.networks.first());
+    let name = resolver.selection.cni.as_deref().unwrap_or(&default.name);
+    let network = resolver.catalog.network(name)?;
+    conditions.cni.clone_from(&network.name);
+    conditions.overlay = network.overlay;
+    Ok(network)
 }
 
 pub(super) fn choose_pause_image(

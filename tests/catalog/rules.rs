@@ -202,6 +202,12 @@ fn rules_of_lines_find_what_is_wrong() {
         ),
         (
             support,
+            "/networks/0/name",
+            json!("bridge"),
+            "unknown pod network `bridge`",
+        ),
+        (
+            support,
             "/pause",
             json!([pause("<1.20"), pause(">=1.21")]),
             "`pause` has no entry for Kubernetes 1.20 [missing-range]",

@@ -115,7 +115,7 @@ fn what_is_wanted_is_added_or_refused() {
             "--cni flannel-overlay --endpoint https://a",
             "endpoint-format",
         ),
-        ("--endpoint a:1", "--hns-network NAME"),
+        ("--cni none --endpoint a:1", "--hns-network NAME"),
         (
             "--k8s 1.20 --cni calico --host-access wins --endpoint a:1",
             "source-address-unknown",
@@ -150,7 +150,7 @@ fn conformance_is_derived() {
     };
     let (new, old) = (
         run("--k8s 1.36.4 --cni flannel-overlay"),
-        run("--k8s 1.20.0 --host-access services"),
+        run("--k8s 1.20.0 --host-access services --cni none"),
     );
     let difference: Vec<String> = ids(&new).difference(&ids(&old)).cloned().collect();
     assert_eq!(difference, ["agents", "flannel", "network", "pipes"]);
