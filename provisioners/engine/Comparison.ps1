@@ -45,12 +45,16 @@ function Compare-State {
     }
 }
 
+# What functions declare, by their names: a plan asks it of each resource.
+$script:Declarations = @{}
+
 # The parameters that a resource function declares: name to whether it is mandatory; $null without the function.
 function Get-Declaration {
     [CmdletBinding()]
     param([Parameter(Mandatory)] [string] $Verb, [Parameter(Mandatory)] [string] $Type)
     if ($Type -cnotmatch '^[a-zA-Z]+$') { return $null } # Get-Command takes wildcards
     $name = "$Verb-${Type}Resource"
+    if ($script:Declarations.ContainsKey($name)) { return $script:Declarations[$name] }
     $command = Get-Command -Name $name -CommandType Function -ErrorAction SilentlyContinue
     if ($null -eq $command) { return $null }
     $declared = @{}
@@ -59,6 +63,7 @@ function Get-Declaration {
         $rules = $command.Parameters[$own].Attributes
         $declared[$own] = @($rules | Where-Object { $_ -is [Parameter] -and $_.Mandatory }).Count -gt 0
     }
+    $script:Declarations[$name] = $declared
     $declared
 }
 

@@ -12,6 +12,19 @@ function Assert-HostList {
     }
 }
 
+# The properties of a resource type: name to whether it is mandatory; $null where there is no such type.
+function Get-TypeProperty {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] [string] $Type)
+    $known = @{}
+    foreach ($verb in 'Get', 'Set') {
+        $declared = Get-Declaration -Verb $verb -Type $Type
+        if ($null -eq $declared) { return $null }
+        foreach ($name in $declared.Keys) { $known[$name] = $known[$name] -or $declared[$name] }
+    }
+    $known
+}
+
 # Refuses what this engine cannot apply whole.
 function Assert-Plan {
     [CmdletBinding()]
@@ -19,13 +32,12 @@ function Assert-Plan {
     if ($Plan.schema -cne 'imagegen.dev/guest-plan/v1') { throw "plan schema '$($Plan.schema)' is unknown" }
     $allowed = $Plan.PSObject.Properties['allowedHosts']
     if ($null -ne $allowed) { Assert-HostList -Hosts $allowed.Value }
+    $types = @{}
     foreach ($resource in $Plan.resources) {
-        $known = @{}
-        foreach ($verb in 'Get', 'Set') {
-            $declared = Get-Declaration -Verb $verb -Type $resource.type
-            if ($null -eq $declared) { throw "$($resource.name): no resource type '$($resource.type)'" }
-            foreach ($name in $declared.Keys) { $known[$name] = $known[$name] -or $declared[$name] }
-        }
+        $type = $resource.type
+        if (-not $types.ContainsKey($type)) { $types[$type] = Get-TypeProperty -Type $type }
+        $known = $types[$type]
+        if ($null -eq $known) { throw "$($resource.name): no resource type '$type'" }
         $properties = ConvertTo-Splat -InputObject $resource.properties
         foreach ($name in $properties.Keys) {
             if (-not $known.ContainsKey($name)) {

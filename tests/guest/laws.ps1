@@ -97,11 +97,11 @@ function Test-FirstBootLaw {
 function Test-WinrmLaw {
     param([string] $Source)
     $world = New-World -Source $Source
+    Set-WinrmSetting -Setting 'Service\Auth\Basic' -Value 'true'
     Set-Simulation -Area 'os' -Name 'network' -Value 'Public'
     Assert-Throw -Name 'WinRM takes no setting on a public network' -Block {
         Set-WinrmSetting -Setting 'Service\Auth\Basic' -Value 'false'
     }
-    Set-Simulation -Area 'winrm' -Name 'Service\Auth\Basic' -Value 'true'
     $run = Invoke-Engine -World $world -Phase 'bootstrap'
     Assert-Run -Name 'a setting on a public network' -Run $run -Code 0
     $found = Get-WinrmSetting -Setting 'Service\Auth\Basic'
@@ -163,6 +163,8 @@ function Test-UpdateLaw {
     param([string] $Source)
     foreach ($kind in 'busy', 'later', 'never') {
         $world = New-World -Source $Source
+        # Else its restart comes before a second try.
+        Set-Simulation -Area 'updates' -Name '0fa1201d-4330-4fa8-8ae9-b877473b6441' -Value 'installed'
         if ($kind -eq 'busy') {
             Set-Simulation -Area 'os' -Name 'busy' -Value 1
             $busy = Invoke-UpdateAgent -Kbs 'KB5001407' -Install $true
@@ -177,6 +179,8 @@ function Test-UpdateLaw {
             Assert-Run -Name 'an update that never installs is named' -Run $run -Code 1 -Text $text
         } else {
             Assert-Run -Name "an update: $kind" -Run $run -Code 0
+            $found = Get-Simulation -Area 'updates' -Name 'KB5001407'
+            Assert-That -Name "an update: $kind, installed" -Holds ($found -eq 'installed') -Detail $found
         }
     }
     $world = New-World -Source $Source

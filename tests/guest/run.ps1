@@ -23,7 +23,7 @@ pwsh -NoProfile -File tests/guest/run.ps1
 pwsh -NoProfile -File tests/guest/run.ps1 -Plan workspace/guest-plan.json
 #>
 [CmdletBinding()]
-param([string] $Plan, [string] $Provisioners)
+param([string] $Plan, [string] $Provisioners, [string[]] $Case = @())
 Set-StrictMode -Version 3.0
 $ErrorActionPreference = 'Stop'
 $ProgressPreference = 'SilentlyContinue'
@@ -93,10 +93,11 @@ function Test-OwnPlan {
         'StoreContent', 'DiskLaw', 'UserPackageLaw', 'PackageBeforeLaw', 'SealAgentLaw', 'SessionLaw',
         'OwnUpdateLaw', 'TaskLaw', 'PlainListenerLaw', 'UpdateAgentLaw',
         'InstallLife', 'InstallRefusal', 'NodeLife', 'StartNetwork', 'NodeLog', 'PlantedLog', 'OpenNode',
-        'OpenFile', 'AccessLaw', 'NodeNetwork', 'NodeProxy',
+        'OpenFile', 'AccessLaw', 'NodeNetwork', 'NewAddress', 'NodeProxy',
         'LostRecord', 'HeldLog', 'CutSwitch', 'OverruledFirewall',
         'Upgrade', 'Clone', 'ServiceLaw', 'FirstBootLaw', 'WinrmLaw', 'AgentLaw', 'FileLaw', 'PullLaw',
         'UpdateLaw', 'SealLaw', 'LogonRightLaw', 'UserLaw', 'MetadataLaw'
+    if ($Case.Count -gt 0) { $cases = $Case }
     foreach ($case in $cases) { Invoke-Case -Name $case -Block { & "Test-$case" -Source $Source } }
 }
 

@@ -85,7 +85,7 @@ function Test-Drift {
     Assert-That -Name 'exactly the drifted are reported' -Holds (($drifted -join ' ') -eq $wanted) -Detail $drifted
     $service = $report.resources | Where-Object { $_.name -eq 'kubelet/service' }
     $told = $service.differences[0]
-    $good = $told.property -eq 'startType' -and $told.expected -eq 'manual' -and $told.actual -eq 'disabled'
+    $good = $told.property -eq 'startType' -and $told.expected -eq 'auto' -and $told.actual -eq 'disabled'
     Assert-That -Name 'a difference says expected and actual' -Holds $good -Detail $told
     $run = Invoke-Engine -World $world -Phase 'test' -Mode 'test' -ReportOnly
     Assert-Run -Name 'ReportOnly exits 0' -Run $run -Code 0

@@ -107,7 +107,7 @@ function Test-TaskLaw {
     [IO.File]::WriteAllText("$world/C/task.xml", $own)
     $run = Invoke-Program -Program $schtasks -Arguments $arguments
     $task = Get-Task -Name 'imagegen-install'
-    $holds = $run.exitCode -eq 0 -and $task.argumentLine.EndsWith('C:\imagegen-disc\Install.ps1')
+    $holds = $run.exitCode -eq 0 -and $task.argumentLine.EndsWith('-File C:\imagegen-disc\Install.ps1)')
     Assert-That -Name 'a task of XML without encoding is made' -Holds $holds -Detail $run.output
 
     $text = [IO.File]::ReadAllText("$Provisioners/engine/windows/tasks.ps1")

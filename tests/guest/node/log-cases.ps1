@@ -34,16 +34,16 @@ function Test-NodeLog {
 
     # A folder tells the length that a log had when it was closed last.
     [IO.File]::WriteAllText($log, 'x')
-    $script:Listed = Get-Item -LiteralPath $log
-    $script:Lister = Get-Command -Name 'Get-ChildItem' -CommandType Cmdlet
-    $before = $script:Listed.Length
+    $listed = Get-Item -LiteralPath $log
+    $lister = Get-Command -Name 'Get-ChildItem' -CommandType Cmdlet
+    $before = $listed.Length
     [IO.File]::WriteAllText($log, '3' * 2097152)
     $played = @{
         'Get-ChildItem' = {
-            foreach ($item in @(& $script:Lister @args)) {
-                if ($item.FullName -ceq $script:Listed.FullName) { $script:Listed } else { $item }
+            foreach ($item in @(& $lister @args)) {
+                if ($item.FullName -ceq $listed.FullName) { $listed } else { $item }
             }
-        }
+        }.GetNewClosure()
     }
     Use-Played -Functions $played -Block {
         $run = Invoke-NodeScript -World $world -Name 'Limit-Log' -With @{ MaximumMegabytes = 1 }

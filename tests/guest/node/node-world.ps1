@@ -12,6 +12,9 @@ function Invoke-NodeScript {
 function New-NodeWorld {
     param([string] $Source)
     $world = New-InstalledWorld -Source $Source
+    $launcher = @{ startsWith = 'C:\var\lib\kube-proxy\kubeconfig.conf' }
+    Set-ServiceConfig -Name 'kube-proxy' -Change $launcher
+    Restart-World -World $world
     $facts = @('version=1.36.0', 'kubeadm=C:\k\kubeadm.exe', 'kubelet=C:\k\kubelet.exe', 'runtime=containerd')
     $facts += @('endpoint=npipe:////./pipe/x', 'conf=C:\etc\kubernetes', 'kubeletRoot=C:\var\lib\kubelet')
     $facts += @('arguments=C:\var\lib\kubelet\kubeadm-flags.env')

@@ -23,7 +23,9 @@ function Set-DefenderExclusion {
     [CmdletBinding()]
     param([string] $Kind, [string] $Value, [bool] $Present)
     Confirm-Simulation -Ability 'Set-DefenderExclusion'
-    $values = @(Get-Simulation -Area 'defender' -Name $Kind | Where-Object { $_ -and $_ -ne $Value })
+    # A list comes as one object, which a pipeline would not take apart.
+    $values = Get-Simulation -Area 'defender' -Name $Kind
+    $values = @($values | Where-Object { $_ -and $_ -ne $Value })
     if ($Present) { $values += $Value }
     Set-Simulation -Area 'defender' -Name $Kind -Value $values
 }

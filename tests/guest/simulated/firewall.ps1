@@ -55,10 +55,9 @@ function Remove-FirewallRule {
 function Test-OutboundRequest {
     [CmdletBinding()]
     param([string] $Address, [string] $Port, [string] $Account)
-    $state = [IO.File]::ReadAllText("$env:IMAGEGEN_SIMULATION/state.json") | ConvertFrom-Json -AsHashtable
-    if (-not $state.ContainsKey('firewall')) { return $true }
     $letters = $Account.Replace('S-1-5-18', 'SY')
-    foreach ($rule in $state.firewall.Values) {
+    foreach ($name in Get-SimulationName -Area 'firewall') {
+        $rule = Get-Simulation -Area 'firewall' -Name $name
         $isBlock = $rule.direction -eq 'outbound' -and $rule.action -eq 'block'
         $isAddress = @($rule.remoteAddress | Where-Object { $_ -in 'Any', $Address }).Count -gt 0
         $isPort = @($rule.remotePort | Where-Object { $_ -in 'Any', $Port }).Count -gt 0

@@ -86,8 +86,9 @@ function Invoke-HostNetwork {
         $there.ManagementIP = '10.1.18.7'
         return ConvertTo-HostItem -Item $there
     }
-    $state = [IO.File]::ReadAllText("$env:IMAGEGEN_SIMULATION/state.json") | ConvertFrom-Json -AsHashtable
-    if ($state.ContainsKey($kind)) { $state[$kind].Values | ForEach-Object { ConvertTo-HostItem -Item $_ } }
+    foreach ($name in Get-SimulationName -Area $kind) {
+        ConvertTo-HostItem -Item (Get-Simulation -Area $kind -Name $name)
+    }
 }
 
 # As the host network service answers: objects in objects, for which hashtables are no stand-in.

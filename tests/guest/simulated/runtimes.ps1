@@ -17,6 +17,7 @@ function Invoke-ContainerdProgram {
     param([string[]] $Arguments)
     $last = $Arguments[-1]
     if ($Arguments -contains 'pull') {
+        Confirm-Simulation -Ability 'pull'
         $left = Test-PullSimulation
         if ($left) { return @{ exitCode = 1; output = $left } }
         # As the CRI, which drops a tag that stands before a digest.
@@ -56,6 +57,7 @@ function Invoke-DockerProgram {
     $last = $Arguments[-1]
     $verb = $Arguments[0]
     if ($verb -eq 'pull') {
+        Confirm-Simulation -Ability 'pull'
         $left = Test-PullSimulation
         if ($left) { return @{ exitCode = 1; output = $left } }
         $found = @{ Id = 'sha256:1d'; RepoDigests = @($last) }

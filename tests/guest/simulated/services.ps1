@@ -128,11 +128,9 @@ function Confirm-Startable {
 function Get-ServiceDependent {
     [CmdletBinding()]
     param([string] $Name)
-    $machine = [IO.File]::ReadAllText("$env:IMAGEGEN_SIMULATION/state.json") | ConvertFrom-Json -AsHashtable
-    $all = $machine['services']
-    foreach ($other in @($all.Keys)) {
-        $needs = @($all[$other]['dependsOn']) -contains $Name
-        if ($needs -and $all[$other]['state'] -ne 'stopped') { $other }
+    foreach ($other in Get-SimulationName -Area 'services') {
+        $config = Get-Simulation -Area 'services' -Name $other
+        if (@($config['dependsOn']) -contains $Name -and $config['state'] -ne 'stopped') { $other }
     }
 }
 
@@ -141,12 +139,11 @@ function Get-ServiceDependent {
 function Request-Neighbour {
     [CmdletBinding()]
     param([string] $Name, [string] $State)
-    $machine = [IO.File]::ReadAllText("$env:IMAGEGEN_SIMULATION/state.json") | ConvertFrom-Json -AsHashtable
-    $all = $machine['services']
-    $own = @($all[$Name.ToLowerInvariant()]['dependsOn'])
-    foreach ($other in @($all.Keys)) {
+    $own = @((Get-Simulation -Area 'services' -Name $Name)['dependsOn'])
+    foreach ($other in Get-SimulationName -Area 'services') {
+        $config = Get-Simulation -Area 'services' -Name $other
         $needed = $State -eq 'running' -and $own -contains $other
-        $needing = $State -eq 'stopped' -and @($all[$other]['dependsOn']) -contains $Name
+        $needing = $State -eq 'stopped' -and @($config['dependsOn']) -contains $Name
         if ($needed) { Start-Dependency -Name $other }
         if ($needing) { Request-ServiceState -Name $other -State $State }
         $after = Get-ServiceConfig -Name $other

@@ -1,13 +1,26 @@
 # The state of the simulated machine, and what happens on it by itself.
 
+# The areas of the machine that the process plays, in memory: tests, engine and node scripts have scopes of their own.
+function Get-Machine {
+    [CmdletBinding()]
+    param()
+    $areas = [AppDomain]::CurrentDomain.GetData('imagegen-simulation')
+    if ($null -eq $areas) {
+        $areas = [ordered]@{}
+        [AppDomain]::CurrentDomain.SetData('imagegen-simulation', $areas)
+    }
+    $areas
+}
+
+# A value is kept as JSON, so that nobody who got it changes the machine with it; a text is as it is.
 function Get-Simulation {
     [CmdletBinding()]
     param([string] $Area, [string] $Name)
-    $path = "$env:IMAGEGEN_SIMULATION/state.json"
-    if (-not [IO.File]::Exists($path)) { return $null }
-    $state = [IO.File]::ReadAllText($path) | ConvertFrom-Json -AsHashtable
-    if (-not $state.ContainsKey($Area)) { return $null }
-    $value = $state[$Area][$Name.ToLowerInvariant()]
+    $kept = (Get-Machine)[$Area]
+    if ($null -eq $kept) { return $null }
+    $value = $kept[$Name.ToLowerInvariant()]
+    if ($null -eq $value -or $value -is [string]) { return $value }
+    $value = ConvertFrom-Json -InputObject $value[0] -AsHashtable -NoEnumerate
     if ($value -is [array]) { return , $value }
     $value
 }
@@ -16,27 +29,51 @@ function Get-Simulation {
 function Set-Simulation {
     [CmdletBinding()]
     param([string] $Area, [string] $Name, $Value)
-    $path = "$env:IMAGEGEN_SIMULATION/state.json"
-    $state = @{}
-    if ([IO.File]::Exists($path)) { $state = [IO.File]::ReadAllText($path) | ConvertFrom-Json -AsHashtable }
-    if (-not $state.ContainsKey($Area)) { $state[$Area] = @{} }
+    $areas = Get-Machine
+    if ($null -eq $areas[$Area]) { $areas[$Area] = [ordered]@{} }
     $key = $Name.ToLowerInvariant()
     if ($null -eq $Value) {
-        $state[$Area].Remove($key)
+        $areas[$Area].Remove($key)
+    } elseif ($Value -is [string]) {
+        $areas[$Area][$key] = $Value
     } else {
-        $state[$Area][$key] = $Value
+        $areas[$Area][$key] = @(ConvertTo-Json -InputObject $Value -Depth 8 -Compress)
     }
-    [IO.File]::WriteAllText($path, (ConvertTo-Json -InputObject $state -Depth 8))
+}
+
+# The names of an area.
+function Get-SimulationName {
+    [CmdletBinding()]
+    param([string] $Area)
+    $kept = (Get-Machine)[$Area]
+    if ($null -ne $kept) { @($kept.Keys) }
 }
 
 # Every name of an area.
 function Clear-Simulation {
     [CmdletBinding()]
     param([string] $Area)
-    $path = "$env:IMAGEGEN_SIMULATION/state.json"
-    $state = [IO.File]::ReadAllText($path) | ConvertFrom-Json -AsHashtable
-    $null = $state.Remove($Area)
-    [IO.File]::WriteAllText($path, (ConvertTo-Json -InputObject $state -Depth 8))
+    (Get-Machine).Remove($Area)
+}
+
+# The whole machine as a text, to be compared and to be made again.
+function Save-Simulation {
+    [CmdletBinding()]
+    param()
+    ConvertTo-Json -InputObject (Get-Machine) -Depth 4 -Compress
+}
+
+# Without a text, a machine that has nothing.
+function Restore-Simulation {
+    [CmdletBinding()]
+    param([string] $Text = '{}')
+    $areas = [ordered]@{}
+    $read = ConvertFrom-Json -InputObject $Text -AsHashtable
+    foreach ($area in $read.Keys) {
+        $areas[$area] = [ordered]@{}
+        foreach ($name in $read[$area].Keys) { $areas[$area][$name] = $read[$area][$name] }
+    }
+    [AppDomain]::CurrentDomain.SetData('imagegen-simulation', $areas)
 }
 
 # Abilities that change something stop here when a test has them fail, each time or `once`.
@@ -61,10 +98,8 @@ function Step-Simulation {
     }
     if ($Moment -eq 'day') { Install-OwnUpdate }
     $trigger = @{ startup = 'startup'; minute = 'minutely'; day = 'daily' }[$Moment]
-    $state = [IO.File]::ReadAllText("$env:IMAGEGEN_SIMULATION/state.json") | ConvertFrom-Json -AsHashtable
-    if (-not $state.ContainsKey('tasks')) { return }
-    foreach ($name in @($state.tasks.Keys)) {
-        $task = $state.tasks[$name]
+    foreach ($name in Get-SimulationName -Area 'tasks') {
+        $task = Get-Simulation -Area 'tasks' -Name $name
         if (-not $task.enabled -or $task.trigger -ne $trigger) { continue }
         if ($null -eq (Get-Simulation -Area 'running' -Name $name)) { Start-Task -Name $name }
     }
@@ -74,9 +109,7 @@ function Step-Simulation {
 function Resume-Simulation {
     [CmdletBinding()]
     param()
-    $state = [IO.File]::ReadAllText("$env:IMAGEGEN_SIMULATION/state.json") | ConvertFrom-Json -AsHashtable
-    if (-not $state.ContainsKey('recoveries')) { return }
-    foreach ($name in @($state.recoveries.Keys)) {
+    foreach ($name in Get-SimulationName -Area 'recoveries') {
         Set-Simulation -Area 'recoveries' -Name $name -Value $null
         $config = Get-ServiceConfig -Name $name
         if ($null -eq $config -or $config.startType -eq 'disabled') { continue }

@@ -55,21 +55,21 @@ function Get-WinrmValueName {
     @{ Key = 'HKLM:\SOFTWARE\Microsoft\Windows\CurrentVersion\WSMAN\Service'; Name = $Setting }
 }
 
-# What was written into the registry counts.
+# All settings are off unless the registry says otherwise.
 function Get-WinrmSetting {
     [CmdletBinding()]
     param([string] $Setting)
     $place = Get-WinrmValueName -Setting $Setting
     $value = Get-RegistryValue @place
-    if ($null -eq $value) { return Get-Simulation -Area 'winrm' -Name $Setting }
-    if ($value.data -eq 0) { 'false' } else { 'true' }
+    if ($null -eq $value -or $value.data -eq 0) { 'false' } else { 'true' }
 }
 
-# On a network of the profile Public WinRM takes no setting.
+# On a network of the profile Public WinRM takes no setting. What it takes it writes into the registry.
 function Set-WinrmSetting {
     [CmdletBinding()]
     param([string] $Setting, [string] $Value)
     Confirm-Simulation -Ability 'Set-WinrmSetting'
     if ((Get-Simulation -Area 'os' -Name 'network') -eq 'Public') { throw 'WinRM firewall exception (0x80338169)' }
-    Set-Simulation -Area 'winrm' -Name $Setting -Value $Value
+    $place = Get-WinrmValueName -Setting $Setting
+    Set-RegistryValue @place -Kind 'DWord' -Data ([int]($Value -eq 'true'))
 }

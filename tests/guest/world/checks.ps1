@@ -39,8 +39,8 @@ function Assert-Throw {
 
 function Assert-Refusal {
     param([string] $Name, [string] $World)
-    $before = [IO.File]::ReadAllText("$World/state.json")
+    $before = Save-Simulation
     Assert-Run -Name "$Name is refused" -Run (Invoke-Engine -World $World -Phase 'bootstrap') -Code 2
-    $same = $before -ceq [IO.File]::ReadAllText("$World/state.json")
+    $same = $before -ceq (Save-Simulation)
     Assert-That -Name "$Name changes nothing" -Holds $same
 }

@@ -34,6 +34,13 @@ function Clear-Entry {
     Set-Simulation -Area $Area -Name $Name -Value $null
 }
 
+# What resources remember of their work.
+function Clear-Record {
+    param([string] $World)
+    $records = Get-ChildItem -LiteralPath "$World/C/imagegen/state" -Filter '*.json'
+    $records | Where-Object { $_.BaseName.Length -eq 32 } | Remove-Item -Force
+}
+
 function Add-WorldText {
     param([string] $World, [string] $Path)
     [IO.File]::AppendAllText((Get-WorldFile -World $World -Path $Path), 'x')

@@ -129,7 +129,7 @@ function New-World {
     $world = $script:World
     # A process in a folder that is gone can start no program.
     [IO.Directory]::SetCurrentDirectory($world)
-    Get-ChildItem -LiteralPath $world -File | Remove-Item -Force
+    Restore-Simulation
     foreach ($folder in 'mirror', 'C') {
         Get-ChildItem -LiteralPath "$world/$folder" -Force | Remove-Item -Recurse -Force
     }
@@ -154,26 +154,39 @@ function New-InstalledWorld {
     $world
 }
 
+# Whether the program of a service goes on. A launcher ends without an error as long as the file is not there that its
+# program starts with: `startsWith` of a service, or what a launcher on the machine asks for.
+function Test-Launch {
+    param([string] $World, $Service)
+    $needed = $Service['startsWith']
+    if ($Service.commandLine -match ' (C:\\[^ "]+\.cmd)( |$)') {
+        $launcher = Get-WorldFile -World $World -Path $Matches[1]
+        $found = [regex]::Match([IO.File]::ReadAllText($launcher), '(?m)^if not exist "([^"]+)" exit 0')
+        if ($found.Success) { $needed = $found.Groups[1].Value }
+    }
+    -not $needed -or [IO.File]::Exists((Get-WorldFile -World $World -Path $needed))
+}
+
 # Features come and go, services start or not.
 function Restart-World {
     param([string] $World)
-    $state = [IO.File]::ReadAllText("$World/state.json") | ConvertFrom-Json -AsHashtable
-    if ($state.ContainsKey('features')) {
-        foreach ($name in @($state.features.Keys)) {
-            if ($state.features[$name] -eq 'pending') { $state.features[$name] = 'installed' }
-            if ($state.features[$name] -eq 'removing') { $null = $state.features.Remove($name) }
-        }
+    foreach ($name in Get-SimulationName -Area 'features') {
+        $state = Get-Simulation -Area 'features' -Name $name
+        if ($state -eq 'pending') { Set-Simulation -Area 'features' -Name $name -Value 'installed' }
+        if ($state -eq 'removing') { Set-Simulation -Area 'features' -Name $name -Value $null }
     }
-    if ($state.ContainsKey('os')) { $null = $state.os.Remove('pendingrestart') }
-    $services = @{}
-    if ($state.ContainsKey('services')) { $services = $state.services }
-    foreach ($service in $services.Values) {
+    Set-Simulation -Area 'os' -Name 'pendingRestart' -Value $null
+    foreach ($name in Get-SimulationName -Area 'services') {
+        $service = Get-Simulation -Area 'services' -Name $name
         $service.state = 'stopped'
         $service.exitCode = 1077
-        if ($service.startType -in 'auto', 'delayed') { $service.state, $service.exitCode = 'running', 0 }
+        if ($service.startType -in 'auto', 'delayed') {
+            $service.exitCode = 0
+            if (Test-Launch -World $World -Service $service) { $service.state = 'running' }
+        }
+        Set-Simulation -Area 'services' -Name $name -Value $service
     }
     # What Windows itself does not keep.
-    foreach ($area in 'running', 'recoveries', 'restartMarks') { $state.Remove($area) }
-    [IO.File]::WriteAllText("$World/state.json", (ConvertTo-Json -InputObject $state -Depth 8))
+    foreach ($area in 'running', 'recoveries', 'restartMarks') { Clear-Simulation -Area $area }
     Step-Simulation -Moment 'startup'
 }
