@@ -49,7 +49,7 @@ fn every_line_gets_its_own_api() {
         assert_eq!(config["kind"], "JoinConfiguration");
         let registration = &config["nodeRegistration"];
         let socket = if minor <= 22 {
-            "dockershim"
+            "docker_engine"
         } else {
             "containerd-containerd"
         };

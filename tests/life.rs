@@ -3,6 +3,7 @@
 
 mod access;
 mod defects;
+mod docker;
 mod flows;
 mod platforms;
 mod pods;
@@ -14,6 +15,7 @@ use imagegen::base::version::{Version, VersionRange};
 use imagegen::catalog::Trees;
 use imagegen::guest::{Constants, collect_facts, format_plan};
 use imagegen::model::definition::ImageDefinition;
+use imagegen::model::plan::Plan;
 use imagegen::planning::{predict_machine, resolve_plan};
 use imagegen::selection::read_trees;
 use rules::apply_rules;
@@ -37,6 +39,7 @@ struct Life {
     stays: Vec<Stay>,
     long_running: Vec<LongRunning>,
     pause: Pause,
+    socket: Socket,
     launcher: Launcher,
     user_data: UserData,
 }
@@ -100,6 +103,14 @@ struct LongRunning {
 struct Pause {
     written: String,
     kubernetes: VersionRange,
+    source: String,
+}
+
+/// The name by which kubeadm knows Docker.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Socket {
+    known: String,
     source: String,
 }
 
@@ -310,21 +321,16 @@ fn plans_say_what_a_user_must_bring() {
     }
 }
 
-/// An unknown name is false in `{% if %}` without a word: every name there is a fact, or one of the template's own.
-#[test]
-fn conditions_of_templates_name_facts() {
-    let trees = read_trees(None).expect("the catalog");
-    let plan = resolve_plan(&select("azure", "1.36.4"), &trees).expect("a plan");
+/// The facts that templates and steps see.
+fn list_facts(plan: &Plan, trees: &Trees) -> Value {
     let parse = |name: &str| -> Value {
         serde_json::from_slice(trees.provisioners.get(name).expect(name)).expect(name)
     };
-    let flags = trees.catalog.load_baked_flags().expect("flags");
-    let programs = trees.catalog.load_programs().expect("programs");
-    let facts = collect_facts(
-        &plan,
+    collect_facts(
+        plan,
         &plan.conditions(),
-        &flags,
-        &programs,
+        &trees.catalog.load_baked_flags().expect("flags"),
+        &trees.catalog.load_programs().expect("programs"),
         &Constants {
             paths: parse("paths.json").into(),
             sddl: parse("sddl.json").into(),
@@ -332,7 +338,15 @@ fn conditions_of_templates_name_facts() {
             refusals: &[],
         },
     )
-    .expect("facts");
+    .expect("facts")
+}
+
+/// An unknown name is false in `{% if %}` without a word: every name there is a fact, or one of the template's own.
+#[test]
+fn conditions_of_templates_name_facts() {
+    let trees = read_trees(None).expect("the catalog");
+    let plan = resolve_plan(&select("azure", "1.36.4"), &trees).expect("a plan");
+    let facts = list_facts(&plan, &trees);
     let condition =
         regex_lite::Regex::new(r"\{%-?\s*(?:el)?if\s+(.*?)\s*-?%\}").expect("a pattern");
     let own = regex_lite::Regex::new(r"\{%-?\s*(?:set|for)\s+([A-Za-z_]+)").expect("a pattern");
@@ -392,7 +406,11 @@ fn every_row_has_a_source() {
     let life = read_life();
     let sources = life.changes.iter().map(|it| &it.source);
     let sources = sources.chain(life.stays.iter().map(|it| &it.source));
-    let sources = sources.chain([&life.launcher.source, &life.user_data.source]);
+    let sources = sources.chain([
+        &life.launcher.source,
+        &life.user_data.source,
+        &life.socket.source,
+    ]);
     for source in sources.chain(life.long_running.iter().map(|it| &it.source)) {
         let opens = [
             "https://",

@@ -76,7 +76,7 @@ function Reset-Cluster {
         Stop-NodeService -Names 'kubelet'
         Start-NodeService -Names $facts.runtime
         # Containers are removed through the runtime.
-        Invoke-Kubeadm -Facts $facts -Arguments @('reset', '--force', '--cri-socket', "$($facts.endpoint)")
+        Invoke-Kubeadm -Facts $facts -Arguments @('reset', '--force', '--cri-socket', "$($facts.criSocket)")
         Stop-Flannel -Facts $facts
         Clear-HostNetwork
         foreach ($path in $facts.empty) { Clear-Folder -Path $path }

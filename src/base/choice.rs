@@ -69,11 +69,22 @@ choice!(
 );
 
 impl Runtime {
-    /// The pipe of its CRI.
+    /// The pipe of its CRI, which crictl asks; Docker's is served by the kubelet itself.
     pub fn endpoint(self) -> &'static str {
         match self {
             Self::Containerd => "npipe:////./pipe/containerd-containerd",
             Self::Docker => "npipe:////./pipe/dockershim",
+        }
+    }
+
+    /// The name by which kubeadm knows it. With any other one than Docker's own, kubeadm takes Docker for a remote
+    /// runtime, and the kubelet dials the pipe that it should serve.
+    /// Source: kubernetes/kubernetes@v1.20.0 `cmd/kubeadm/app/constants/constants_windows.go`, and
+    /// `cmd/kubeadm/app/phases/kubelet/flags.go`; the same in v1.17.17 and v1.23.17.
+    pub fn kubeadm_socket(self) -> &'static str {
+        match self {
+            Self::Containerd => self.endpoint(),
+            Self::Docker => "npipe:////./pipe/docker_engine",
         }
     }
 }

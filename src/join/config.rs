@@ -96,7 +96,7 @@ pub(super) fn build_registration(
         fields.insert("name".to_owned(), json!(name));
     }
     // Always named: kubeadm's own default was a TCP address once, and several sockets are an error.
-    fields.insert("criSocket".to_owned(), json!(runtime.endpoint()));
+    fields.insert("criSocket".to_owned(), json!(runtime.kubeadm_socket()));
     if !node.taints.is_empty() {
         let taints = node
             .taints

@@ -225,6 +225,10 @@ fn each_rule_finds_its_defect() {
             ),
         ),
         (
+            "socket: ",
+            conf("criSocket=npipe:////./pipe/docker_engine", &docker),
+        ),
+        (
             "user-data: the password",
             set(
                 "cloudbase-init/configuration",

@@ -221,6 +221,22 @@ fn find_foreign_pause(life: &Life, node: &Node) -> Vec<String> {
     Vec::new()
 }
 
+/// kubeadm knows Docker by one name, and takes every other one for a remote runtime's.
+fn find_foreign_socket(life: &Life, node: &Node) -> Vec<String> {
+    if node.find("service", "serviceName", "docker").is_none() {
+        return Vec::new();
+    }
+    let mut given = node.facts("criSocket");
+    given.retain(|given| *given == life.socket.known);
+    if given.is_empty() {
+        return vec![format!(
+            "socket: kubeadm does not know Docker by the node's name of it ({})",
+            life.socket.source
+        )];
+    }
+    Vec::new()
+}
+
 /// Whoever runs kubeadm finds a kubelet that reads its arguments at every start, starts by itself, and ends quietly
 /// before a join; what stands in its command line is the image's for good.
 fn find_unread_arguments(life: &Life, node: &Node) -> Vec<String> {
@@ -344,7 +360,7 @@ fn find_unwritable_volumes(_: &Life, node: &Node) -> Vec<String> {
 
 type LifeRule = fn(&Life, &Node) -> Vec<String>;
 
-const RULES: [LifeRule; 13] = [
+const RULES: [LifeRule; 14] = [
     platforms::find_plugin_changes,
     find_compared_changes,
     find_demanded_accounts,
@@ -352,6 +368,7 @@ const RULES: [LifeRule; 13] = [
     find_join_leftovers,
     find_lost_networks,
     find_foreign_pause,
+    find_foreign_socket,
     find_unread_arguments,
     find_open_accounts,
     find_unwritable_volumes,

@@ -25,6 +25,11 @@ const FLAGS: &[Row] = &[
         r"--own=1 --provider-id=cloud:///i-1 --a=b=c --d=C:\x\",
     ),
     ("SERVICE_ARGS=\"''\"\n", "--own=1"),
+    // For Docker kubeadm writes a pause image of its own, and what stands last on a command line wins.
+    (
+        "SERVICE_ARGS=\"--network-plugin=cni --pod-infra-container-image=k8s.gcr.io/pause:1.4.0 --v=2\"\n",
+        "--own=1 --network-plugin=cni --v=2",
+    ),
     ("OTHER=\"--a\"\n", "--own=1"),
     ("SERVICE_ARGS=\" \"\n", "--own=1"),
     ("SERVICE_ARGS=\"\t \"\n", "--own=1"),
@@ -154,6 +159,9 @@ const RUNNERS: &[(&[&str], &str)] = &[
     ),
 ];
 
+/// The pause image of the service's own words stays.
+const PAUSE: &str = "--pod-infra-container-image=registry.k8s.io/pause:3.6";
+
 /// Starts the launcher for a service with these words before those of `service.exe`.
 fn start_service(machine: &Machine, runner: &[&str]) -> Ran {
     let service = [r"C:\launch\service.exe", "words", "--own=1", "--old=2"];
@@ -191,6 +199,20 @@ pub(super) fn launch_with_file(machine: &Machine) {
         let given = ran.text.trim_end().replace('\u{1}', " ");
         assert_eq!((ran.code, given.as_str()), (0, *words), "{runner:?}");
     }
+    machine.write(
+        r"C:\launch\flags.env",
+        "SERVICE_ARGS=\"--pod-infra-container-image=x\"\n",
+    );
+    let words = [
+        "/d",
+        "/c",
+        r"C:\start.cmd",
+        r"C:\launch\service.exe",
+        "words",
+        PAUSE,
+    ];
+    let ran = machine.run("cmd", &words);
+    assert_eq!((ran.code, ran.text.trim_end()), (0, PAUSE));
     // A reset took the link away, and the next start makes it anew: its folder, because Wine's mklink makes no link.
     let folder = machine.path(r"C:\launch\own folder");
     assert!(folder.join("etc").is_dir(), "{}", folder.display());

@@ -16,7 +16,7 @@ function New-NodeWorld {
     Set-ServiceConfig -Name 'kube-proxy' -Change $launcher
     Restart-World -World $world
     $facts = @('version=1.36.0', 'kubeadm=C:\k\kubeadm.exe', 'kubelet=C:\k\kubelet.exe', 'runtime=containerd')
-    $facts += @('endpoint=npipe:////./pipe/x', 'conf=C:\etc\kubernetes', 'kubeletRoot=C:\var\lib\kubelet')
+    $facts += @('criSocket=npipe:////./pipe/x', 'conf=C:\etc\kubernetes', 'kubeletRoot=C:\var\lib\kubelet')
     $facts += @('arguments=C:\var\lib\kubelet\kubeadm-flags.env')
     $facts += @('proxyConf=C:\var\lib\kube-proxy\kubeconfig.conf', 'log=C:\var\log', 'empty=C:\run\flannel')
     $facts += @('before=containerd', 'after=kube-proxy', 'joined=C:\etc\kubernetes\kubelet.conf')

@@ -25,6 +25,9 @@ const PATH: [&str; 4] = [
     r"C:\Windows\System32\Wbem",
     r"C:\Windows\System32\WindowsPowerShell\v1.0",
 ];
+/// Names of runtimes to kubeadm: kubernetes/kubernetes@v1.20.0 cmd/kubeadm/app/constants/constants_windows.go.
+const DOCKER: &str = "npipe:////./pipe/docker_engine";
+const CONTAINERD: &str = "npipe:////./pipe/containerd-containerd";
 /// The part of PATHEXT that steps and templates use, in its order.
 const SUFFIXES: [&str; 3] = [".exe", ".bat", ".cmd"];
 /// Commands of cmd itself.
@@ -278,6 +281,7 @@ impl<'a> Run<'a> {
                 return Err(format!("nothing writes {path}"));
             }
         }
+        self.check_socket(arguments)?;
         for path in PREFLIGHT {
             if self.image.machine.find_at_path(path).is_some() {
                 return Err(format!("kubeadm refuses to join over {path}"));
@@ -293,6 +297,22 @@ impl<'a> Run<'a> {
         }
         self.joined = true;
         Ok(())
+    }
+
+    /// kubeadm knows Docker by one name, and takes every other one for a remote runtime's, whose pipe the kubelet dials.
+    fn check_socket(&self, arguments: &[&str]) -> Result<(), String> {
+        let at = arguments.iter().position(|word| *word == "--cri-socket");
+        let Some(given) = at.and_then(|at| arguments.get(at + 1)) else {
+            return Ok(());
+        };
+        let has_docker = self.image.machine.find_service("docker").is_some();
+        let served = if has_docker { DOCKER } else { CONTAINERD };
+        if *given == served {
+            return Ok(());
+        }
+        Err(format!(
+            "the kubelet dials {given}, and the runtime is {served} to kubeadm"
+        ))
     }
 
     /// `nssm set SERVICE start TYPE`, of any service.
