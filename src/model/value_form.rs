@@ -10,6 +10,7 @@ use super::gates::{GATES, read_go_bool, sets_gate};
 use crate::base::duration::read_duration;
 use crate::base::text::is_digits;
 use crate::base::version::{Version, VersionRange};
+use crate::windows::paths::is_absolute;
 
 /// Flags whose values the kubelets of these versions read in one form.
 #[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
@@ -23,6 +24,9 @@ pub struct FlagForm {
     /// Without leading dashes.
     pub names: Vec<String>,
     pub versions: VersionRange,
+    /// Words that the kubelet takes beside the form.
+    #[serde(default)]
+    pub words: Vec<String>,
     /// Another flag that has a value: without it, the kubelet reads other values, too.
     pub beside: Option<String>,
     /// A feature gate with its value, beside which the kubelet reads other values, too.
@@ -55,6 +59,8 @@ pub enum ValueForm {
     GracePeriods,
     /// `memory.available=500Mi,nodefs.available=5%`
     Reclaims,
+    /// A file of the node with its drive, or nothing: other paths are of another system.
+    NodeFile,
 }
 
 /// A flag that rests on another one. Where neither the join nor the cluster gives that, the kubelet ends.
@@ -112,6 +118,7 @@ impl FlagForm {
             && self.versions.contains(version)
             && is_beside
             && !gate.is_some_and(|gate| sets_gate(find_argument(arguments, GATES), gate))
+            && !self.words.iter().any(|word| word == value)
             && !self.fits(value)
     }
 
@@ -134,6 +141,7 @@ impl FlagForm {
                 SIGNALS.contains(&signal) && is_duration(time) && !time.starts_with('-')
             }),
             ValueForm::Reclaims => fit_pairs(value, '=', is_reclaim),
+            ValueForm::NodeFile => value.is_empty() || is_absolute(value),
         }
     }
 }
