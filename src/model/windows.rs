@@ -90,13 +90,27 @@ pub enum Channel {
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct MinimumUpdate {
-    /// Need that the update serves: `overlay`, `dsr`, `gmsa`, `images`, `hns`, …
+    /// Need that the update serves: `overlay`, `pods`, `dsr`, `gmsa`, `images`, `hns`, …
     pub need: String,
     /// Update build revision.
     pub revision: Option<u32>,
     /// `KB4489899`
-    pub kb: Option<String>,
+    pub kb: Option<KbId>,
+    /// Revision of the update that broke it; older levels work. Absent where it never worked before.
+    pub since: Option<u32>,
+    /// Updates from that one on, up to the one that mends it.
+    #[serde(default)]
+    pub broken_by: Vec<KbId>,
     pub source: String,
+}
+
+impl MinimumUpdate {
+    /// Whether it does not work at this revision.
+    pub fn is_broken_at(&self, revision: u32) -> bool {
+        let first = self.since.unwrap_or(0);
+        self.revision
+            .is_some_and(|fixed| (first..fixed).contains(&revision))
+    }
 }
 
 /// The monthly updates of a release.

@@ -3,16 +3,18 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::base::choice::{HostAccess, Runtime};
+use crate::base::choice::{HostAccess, Join, Runtime};
 use crate::base::code::Code;
 use crate::base::version::Version;
 use crate::diagnostic::{Finding, Result};
 use crate::model::conditions::Conditions;
+use crate::model::definition::ImageDefinition;
 use crate::model::kubernetes::KubernetesLine;
 use crate::model::plan::{PlannedPacker, PlannedPlugin};
 use crate::model::pod_network::PodNetwork;
 use crate::model::target::{Plugin, Start, Target};
-use crate::model::windows::WindowsRelease;
+use crate::model::windows::{MinimumUpdate, WindowsRelease};
+use crate::windows::value::KbId;
 
 use super::{ChosenPlatform, Resolver, refusal};
 
@@ -242,71 +244,102 @@ fn plan_plugin(plugin: &Plugin, version: Option<&Version>) -> PlannedPlugin {
     }
 }
 
-/// The update revision that the chosen features need; a source image that is older is refused.
+/// The update revision that the choices need. A source image whose revision does not work is refused, and so are updates
+/// that break what works.
 pub(super) fn minimum_revision(
     resolver: &mut Resolver<'_>,
     target: &Target,
     platform: &ChosenPlatform,
     variables: &BTreeMap<String, serde_json::Value>,
 ) -> u32 {
+    let needed: Vec<&MinimumUpdate> = platform
+        .windows
+        .minimum_updates
+        .iter()
+        .filter(|update| needs_update(update, platform))
+        .collect();
+    let broken = needed.iter().filter_map(|update| {
+        refuse_source_image(update, target, platform, variables)
+            .or_else(|| refuse_updates(update, resolver.selection))
+    });
+    // The highest revision is enough to know.
+    let refusal = broken.max_by_key(|(revision, _)| *revision);
+    resolver
+        .refusals
+        .extend(refusal.map(|(_, refusal)| refusal));
+    let floors = needed.iter().filter(|update| update.since.is_none());
+    floors
+        .filter_map(|update| update.revision)
+        .max()
+        .unwrap_or(0)
+}
+
+fn needs_update(update: &MinimumUpdate, platform: &ChosenPlatform) -> bool {
     let ChosenPlatform {
-        windows,
         conditions,
         features,
         ..
     } = platform;
-    let mut needed = Vec::new();
-    for update in &windows.minimum_updates {
-        let is_needed = match update.need.as_str() {
-            "overlay" => conditions.overlay,
-            "images" => true,
-            need => features
-                .iter()
-                .any(|feature| feature.needs.as_deref() == Some(need)),
-        };
-        if is_needed && update.revision.is_some() {
-            needed.push(update);
-        }
+    match update.need.as_str() {
+        "overlay" => conditions.overlay,
+        "images" => true,
+        "pods" => conditions.join != Join::None,
+        need => features
+            .iter()
+            .any(|feature| feature.needs.as_deref() == Some(need)),
     }
-    let Some(update) = needed.into_iter().max_by_key(|update| update.revision) else {
-        return 0;
-    };
-    let revision = update.revision.unwrap_or(0);
-    let Some(Start::SourceImage {
+}
+
+/// A refusal of a source image by its version, with the revision that it needs.
+fn refuse_source_image(
+    update: &MinimumUpdate,
+    target: &Target,
+    platform: &ChosenPlatform,
+    variables: &BTreeMap<String, serde_json::Value>,
+) -> Option<(u32, Finding)> {
+    let Start::SourceImage {
         version: Some(version),
         ..
-    }) = target.image().map(|image| &image.start)
+    } = &target.image()?.start
     else {
-        return revision;
+        return None;
     };
-    let image = variables
-        .get(&version.variable)
-        .and_then(serde_json::Value::as_str);
-    let given = image.and_then(|version| version.split('.').nth(1)?.parse::<u32>().ok());
-    if let (Some(given), Some(image)) = (given, image)
-        && given < revision
-    {
-        let message = format!(
-            "source image {image} is Windows {}.{given}, and {} needs {}.{revision}{}",
-            windows.build,
-            if update.need == "overlay" {
-                format!("CNI {}", conditions.cni)
-            } else {
-                update.need.clone()
-            },
-            windows.build,
-            update
-                .kb
-                .as_ref()
-                .map(|kb| format!(" ({kb})"))
-                .unwrap_or_default()
-        );
-        let remedy = format!(
-            "choose a newer `{}`, or `{}`",
-            version.variable, version.newest
-        );
-        let finding = Finding::new(Code::MINIMUM_UPDATE, message, remedy).with_subject("windows");
-        resolver.refusals.push(finding.with_source(&update.source));
+    let image = variables.get(&version.variable)?.as_str()?;
+    let given: u32 = image.split('.').nth(1)?.parse().ok()?;
+    if !update.is_broken_at(given) {
+        return None;
     }
-    revision
+    let (build, revision) = (platform.windows.build, update.revision?);
+    let need = match update.need.as_str() {
+        "overlay" => format!("CNI {}", platform.conditions.cni),
+        "pods" => "the network of pods".to_owned(),
+        need => need.to_owned(),
+    };
+    let article = update.kb.as_ref().map(|kb| format!(" ({kb})"));
+    let message = format!(
+        "source image {image} is Windows {build}.{given}, and {need} needs {build}.{revision}{}",
+        article.unwrap_or_default()
+    );
+    let remedy = format!(
+        "choose a newer `{}`, or `{}`",
+        version.variable, version.newest
+    );
+    let finding = Finding::new(Code::MINIMUM_UPDATE, message, remedy).with_subject("windows");
+    Some((revision, finding.with_source(&update.source)))
+}
+
+/// A refusal of updates that are asked for, without the one that mends what they break.
+fn refuse_updates(update: &MinimumUpdate, selection: &ImageDefinition) -> Option<(u32, Finding)> {
+    let updates = selection.updates.as_ref()?;
+    let files = updates.files.iter().map(|file| &file.kb);
+    let asked: Vec<&KbId> = updates.kbs.iter().chain(files).collect();
+    let fixed = update.kb.as_ref()?;
+    let breaking = update.broken_by.iter().find(|kb| asked.contains(kb))?;
+    if asked.contains(&fixed) {
+        return None;
+    }
+    let message = format!("the update {breaking} breaks the network of pods until {fixed}");
+    let remedy = format!("choose `--updates {fixed}`, or a newer update");
+    let finding = Finding::new(Code::MINIMUM_UPDATE, message, remedy).with_subject("windows");
+    Some((update.revision?, finding.with_source(&update.source)))
 }
