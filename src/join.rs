@@ -165,6 +165,7 @@ pub fn build_join_data(
     let mut warnings = plan.list_survey_warnings();
     warnings.extend(arguments.warnings);
     warnings.extend(check::list_warnings(&node));
+    warnings.extend(check::warn_of_proxy(&node, &plan.proxy));
     let arguments = arguments.list;
     if let Some(api) = template_api {
         let template = capi::build_template(&node, &arguments, plan, &api, places);

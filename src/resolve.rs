@@ -174,6 +174,7 @@ impl Resolver<'_> {
         let network = choices::choose_network(self, &mut conditions)?;
         let features = extras::choose_features(self, &conditions)?;
         extras::check_downloads(self);
+        extras::warn_of_proxy(self, target);
         extras::check_registries(self, runtime, conditions.runtime_version.as_ref());
         extras::check_containerd_options(self, runtime, conditions.runtime_version.as_ref());
 

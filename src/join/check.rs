@@ -10,6 +10,7 @@ use crate::base::duration::read_duration;
 use crate::base::text::{is_alphanumeric_or, is_digits};
 use crate::base::value::{is_digest, is_subdomain};
 use crate::diagnostic::Finding;
+use crate::model::definition::Proxy;
 
 /// Windows knows a machine by this many characters of its name.
 const NETBIOS: usize = 15;
@@ -357,6 +358,19 @@ fn check_timeout(text: &str) -> Result<Timeout, Finding> {
     Ok(Timeout {
         text: text.to_owned(),
         time,
+    })
+}
+
+/// A warning of an API server that the image's programs look for behind their proxy.
+pub(super) fn warn_of_proxy(node: &Node, proxy: &Proxy) -> Option<String> {
+    let endpoint = node.endpoint.as_deref()?;
+    let (host, port) = endpoint.rsplit_once(':')?;
+    let is_asked = proxy.is_asked_for(host, port.parse().ok()?);
+    is_asked.then(|| {
+        format!(
+            "the kubelet asks the image's proxy for the API server `{endpoint}`: if the proxy does not reach it, build the \
+             image with `--no-proxy` that names `{host}`"
+        )
     })
 }
 

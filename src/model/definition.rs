@@ -13,6 +13,7 @@ use super::matrix::Matrix;
 use super::mirrors::Mirrors;
 use super::overrides::{Overrides, merge_overrides};
 use crate::base::choice::{DefenderPart, Delivery, HostAccess, Join, Runtime, UpdateCategory};
+use crate::base::no_proxy::ProxyExceptions;
 use crate::base::url::{HttpUrl, ProxyUrl, strip_value};
 use crate::base::value::{
     Cidr, DnsName, FileName, Ipv4Address, NamedImage, NoProxy, Registry, Sha256, VolumePlugin,
@@ -159,6 +160,15 @@ pub struct Proxy {
     pub https: Option<ProxyUrl>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub no_proxy: Option<NoProxy>,
+}
+
+impl Proxy {
+    /// Whether the node's programs ask a proxy for this host and port.
+    pub fn is_asked_for(&self, host: &str, port: u16) -> bool {
+        let exceptions = self.no_proxy.as_deref().unwrap_or_default();
+        let has_proxy = self.http.is_some() || self.https.is_some();
+        has_proxy && !ProxyExceptions::parse_list(exceptions).contains(host, Some(port))
+    }
 }
 
 /// The cluster's network, where it is known before the node joins. What is left out is filled in

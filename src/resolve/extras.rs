@@ -16,6 +16,7 @@ use crate::diagnostic::{Finding, Result};
 use crate::model::conditions::Conditions;
 use crate::model::containerd::{ConfigFragment, ContainerdOptions, RegistryHosts, config_version};
 use crate::model::feature::Feature;
+use crate::model::plan::Warning;
 use crate::model::target::{DecidingVariable, Target};
 
 use super::Resolver;
@@ -61,6 +62,47 @@ pub(super) fn choose_features(
         chosen.push(feature.clone());
     }
     Ok(chosen)
+}
+
+/// kubeadm's default network of services.
+const SERVICES: &str = "10.96.0.0/12";
+
+/// A warning of addresses for which the node's programs would ask the proxy, and which no proxy reaches.
+pub(super) fn warn_of_proxy(resolver: &mut Resolver<'_>, target: &Target) {
+    let selection = resolver.selection;
+    let proxy = selection.proxy.clone().unwrap_or_default();
+    let network = selection.network.as_ref();
+    let services = network.and_then(|network| network.services.as_ref());
+    let services = services.map_or(SERVICES, |services| services.as_str());
+    let first = services.split('/').next().unwrap_or_default();
+
+    let metadata = target.image().map(|image| &image.platform.metadata);
+    let metadata = metadata.into_iter().flatten();
+    let mut needed: Vec<(String, String, u16)> = metadata
+        .map(|endpoint| endpoint.address.to_string())
+        .map(|address| (address.clone(), address, 80))
+        .collect();
+    needed.push(("kubernetes.default.svc".to_owned(), ".svc".to_owned(), 443));
+    needed.push((first.to_owned(), services.to_owned(), 443));
+
+    let missing: Vec<&str> = needed
+        .iter()
+        .filter(|(host, _, port)| proxy.is_asked_for(host, *port))
+        .map(|(_, entry, _)| entry.as_str())
+        .collect();
+    if missing.is_empty() {
+        return;
+    }
+    let mut list: Vec<&str> = proxy.no_proxy.as_deref().into_iter().collect();
+    list.extend(&missing);
+    let message = format!(
+        "the node asks its proxy for {}, which no proxy reaches; give `--no-proxy {}`, with the address of the API \
+         server behind it",
+        missing.join(", "),
+        list.join(",")
+    );
+    let warning = Warning::new(Code::PROXY_EXCEPTIONS, "proxy".to_owned(), message);
+    resolver.warnings.push(warning);
 }
 
 /// A feature with a hypervisor is refused where the machine of the build cannot run one: its installation fails there.
@@ -211,17 +253,20 @@ pub(super) fn check_registries(
     }
     if runtime == Runtime::Containerd {
         check_newer_hosts(resolver, version);
-    } else if selection.mirrors.contains_key(DEFAULT_REGISTRY) {
-        let message =
-            format!("`{DEFAULT_REGISTRY}` is for containerd, and the image has {runtime}");
-        let finding = Finding::new(
-            Code::MIRROR,
-            message,
-            "name the registry, such as `docker.io`",
-        );
+        return;
+    }
+    // dockerd asks mirrors for images of Docker Hub alone.
+    for registry in selection.mirrors.keys() {
+        if registry.as_str() == "docker.io" {
+            continue;
+        }
+        let message = format!("the image has {runtime}, which asks no mirror for `{registry}`");
+        let remedy = "name `docker.io`, or choose `--runtime containerd`";
+        let finding = Finding::new(Code::MIRROR, message, remedy);
         let source = "https://docs.docker.com/reference/cli/dockerd/ (--registry-mirror)";
-        let finding = finding.with_subject("mirrors").with_source(source);
-        resolver.refusals.push(finding);
+        resolver
+            .refusals
+            .push(finding.with_subject("mirrors").with_source(source));
     }
 }
 

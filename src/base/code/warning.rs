@@ -16,6 +16,7 @@ codes! {
     Selection OWN_COMPONENT "own-component" "A component file, or a file of pins, of the user's own stands in the place of the program's, and states addresses or digests.",
     Selection OWN_CONFIGURATION "own-configuration" "containerd reads a part of its configuration that the image definition brings, and runs what it names.",
     Selection PAUSE_IMAGE "pause-image" "The pause image is not pinned by digest for this Kubernetes line.",
+    Selection PROXY_EXCEPTIONS "proxy-exceptions" "The node's programs ask its proxy for addresses that no proxy reaches: metadata, services, or the API server.",
     Selection SCRIPTS_EXPIRE "scripts-expire" "The certificate of the signed guest scripts expires soon, and the signature has no timestamp.",
     Selection SECURITY_FLOOR "security-floor" "The kubelet has a known vulnerability; the message names the first fixed release.",
     Selection UNLISTED_RELEASE "unlisted-release" "The Kubernetes release is older than the latest known one but not listed in the catalog.",
