@@ -54,6 +54,7 @@ mod packer;
 mod pipelines;
 mod place;
 mod publish;
+mod reports;
 mod schema;
 mod scripts;
 mod targets;

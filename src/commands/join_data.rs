@@ -3,10 +3,11 @@
 mod input;
 mod secrets;
 
+use crate::base::code::Code;
 use crate::cli::JoinDataArgs;
-use crate::diagnostic::Result;
+use crate::diagnostic::{Finding, Result};
 use crate::io::fs::OutputKind;
-use crate::join::build_join_data;
+use crate::join::{Form, build_join_data, refuse_input};
 use crate::model::definition::ImageDefinition;
 use crate::planning::resolve_node_plan;
 use crate::selection::{Flags, SourceFolders, read_one_image};
@@ -34,6 +35,12 @@ pub(super) fn run_join_data(
     sources: &SourceFolders,
     printer: &Printer,
 ) -> Result<()> {
+    if args.signed_scripts && args.form == Form::Kubeadm {
+        let message = "`--signed-scripts` is for user-data: kubeadm's configuration has no script";
+        let remedy = "choose `--as cloud-config`, `--as ps1` or `--as mime`, or remove it";
+        let finding = Finding::new(Code::OPTION_WITHOUT_EFFECT, message, remedy);
+        return Err(refuse_input(vec![finding]).into());
+    }
     let (image, trees) = read_one_image(args.config.as_deref(), sources)?;
     let secrets = read_secrets(args)?;
     let input = read_join_input(args)?;

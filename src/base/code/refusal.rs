@@ -57,6 +57,7 @@ codes! {
     Selection NETWORK_OVERLAP "network-overlap" "Two networks of the cluster overlap.",
     Selection NO_DEFAULT_VERSION "no-default-version" "The catalog has no default version of the component for this Kubernetes line; give one with `--component NAME=VERSION`.",
     Selection NODE_SUBNET_MISSING "node-subnet-missing" "The manifests of this pod network need the network of the nodes: `--node-subnet CIDR`.",
+    Selection OPTION_WITHOUT_EFFECT "option-without-effect" "The option changes nothing for this selection.",
     Selection OVERRIDE "override" "An override of this component cannot be used.",
     Selection OVERRIDE_UNUSED "override-unused" "An override names a component that this image does not use.",
     Selection PACKER_PLUGIN "packer-plugin" "The target does not use this Packer plugin.",
