@@ -31,7 +31,7 @@ use crate::base::toml::Contradiction;
 use crate::base::value::StepId;
 use crate::diagnostic::{CodedError, Error, Result};
 use crate::embedded::{SCRIPT_FOLDERS, Tree};
-use crate::machine::{ArgumentNeed, FeatureNeed, LaterFile, PortUse};
+use crate::machine::{ArgumentNeed, FeatureNeed, ForeignWrite, LaterFile, PortUse};
 use crate::model::guest_plan::GuestPlan;
 use crate::model::kubernetes::{BakedFlags, ProgramTable};
 use crate::model::plan::{ArtifactRole, Plan};
@@ -72,6 +72,8 @@ pub struct Guest {
     pub needs: Arc<Vec<FeatureNeed>>,
     pub arguments: Arc<Vec<ArgumentNeed>>,
     /// Those that apply to the plan.
+    pub writes: Vec<ForeignWrite>,
+    /// Those that apply to the plan.
     pub stages: Vec<Stage>,
     /// Those of the plan's version.
     pub refusals: Vec<AccountRefusal>,
@@ -108,10 +110,11 @@ pub fn render_guest(
         refused.cloned().collect::<Vec<_>>(),
     );
 
+    let writes: Arc<Vec<ForeignWrite>> = share_json(provisioners, "writes.json")?;
     let constants = Constants::read(provisioners, &refusals)?;
     let facts = collect_facts(plan, &conditions, flags, programs, &constants)?;
     let renderer = StepRenderer::new(&facts, provisioners);
-    let mut resources = Vec::new();
+    let (mut resources, mut repeated) = (Vec::new(), Vec::new());
     let mut steps = Vec::new();
     let mut step_files = BTreeMap::new();
     let mut sources = BTreeMap::new();
@@ -123,14 +126,16 @@ pub fn render_guest(
         let before = resources.len();
         for resource in &step.resources {
             if conditions.holds(&resource.when) {
-                lower_resource(
-                    step,
-                    file,
-                    resource,
-                    &renderer,
-                    &mut resources,
-                    &mut sources,
-                )?;
+                let made = lower_resource(step, file, resource, &renderer, &mut sources)?;
+                if resource.firstboot && plan.target.image().is_some() {
+                    for first in &made {
+                        let again = repeat_at_first_boot(first);
+                        let source = sources[&first.name].clone();
+                        sources.insert(again.name.clone(), source);
+                        repeated.push(again);
+                    }
+                }
+                resources.extend(made);
             }
         }
         steps.push(AppliedStep {
@@ -140,6 +145,8 @@ pub fn render_guest(
             resources: resources.len() - before,
         });
     }
+    // What closes the ways in of the build stands before them.
+    resources.append(&mut repeated);
     // Stable: inside a phase the order of the files and of the resources in them stays.
     resources.sort_by_key(|resource: &Resource| resource.phase);
     check_installed(plan, &resources)?;
@@ -167,6 +174,11 @@ pub fn render_guest(
         ports: share_json(provisioners, "ports.json")?,
         needs: share_json(provisioners, "needs.json")?,
         arguments: share_json(provisioners, "arguments.json")?,
+        writes: writes
+            .iter()
+            .filter(|it| conditions.holds(&it.when))
+            .cloned()
+            .collect(),
         stages,
         refusals,
     })
@@ -235,10 +247,10 @@ fn lower_resource(
     file: &str,
     resource: &StepResource,
     renderer: &StepRenderer<'_>,
-    resources: &mut Vec<Resource>,
     sources: &mut BTreeMap<String, String>,
-) -> Result<()> {
+) -> Result<Vec<Resource>> {
     let error = |message: String| value_error(file, &resource.name, &message);
+    let mut resources = Vec::new();
     let turns = match &resource.each {
         None => vec![None],
         Some(list) => match renderer.find_fact(list, None).map_err(error)? {
@@ -280,7 +292,17 @@ fn lower_resource(
             kind,
         });
     }
-    Ok(())
+    Ok(resources)
+}
+
+fn repeat_at_first_boot(resource: &Resource) -> Resource {
+    Resource {
+        name: format!("{} again", resource.name),
+        phase: Phase::Firstboot,
+        scope: Scope::Image,
+        volatile: BTreeMap::new(),
+        ..resource.clone()
+    }
 }
 
 /// A value of a file that cannot be rendered, or has no place in its resource.
@@ -378,7 +400,7 @@ fn parse_resource(kind: &str, mut properties: Map<String, Value>) -> Result<Reso
 }
 
 /// The engine leaves out properties by their names in the guest plan, and passes over a name that is none.
-fn check_volatile(kind: &ResourceKind, volatile: &[String]) -> Result<(), String> {
+fn check_volatile(kind: &ResourceKind, volatile: &BTreeMap<String, String>) -> Result<(), String> {
     if volatile.is_empty() {
         return Ok(());
     }
@@ -387,7 +409,7 @@ fn check_volatile(kind: &ResourceKind, volatile: &[String]) -> Result<(), String
         known.remove("arguments");
         known.insert("commandLine".to_owned(), Value::Null);
     }
-    let unknown = volatile.iter().find(|name| !known.contains_key(*name));
+    let unknown = volatile.keys().find(|name| !known.contains_key(*name));
     unknown.map_or(Ok(()), |name| {
         let names: Vec<&str> = known.keys().map(String::as_str).collect();
         let names = names.join(", ");

@@ -14,7 +14,9 @@ mod rules;
 mod state;
 mod text;
 
-pub use expect::{ArgumentNeed, Expectations, FeatureNeed, LaterFile, PackageService, PortUse};
+pub use expect::{
+    ArgumentNeed, Expectations, FeatureNeed, ForeignWrite, LaterFile, PackageService, PortUse,
+};
 pub use fold::{fold_resources, start_machine};
 pub use state::{
     Machine, PlacedResource, Port, PresentFile, PresentResource, ResourceOrigin, SCHEMA,

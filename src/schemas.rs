@@ -14,7 +14,7 @@ use crate::bundle::{BundleIndex, BundleOutput};
 use crate::cluster::PlannedCheck;
 use crate::join::JoinInput;
 use crate::lock::Lock;
-use crate::machine::{ArgumentNeed, FeatureNeed, LaterFile, Machine, PortUse};
+use crate::machine::{ArgumentNeed, FeatureNeed, ForeignWrite, LaterFile, Machine, PortUse};
 use crate::model::cluster::ClusterIndex;
 use crate::model::component::{ComponentDefinition, Pin};
 use crate::model::definition::ImageDefinition;
@@ -126,6 +126,7 @@ fn list_types() -> Vec<(&'static str, Schema)> {
             schema_for!(crate::model::vulnerability::Vulnerabilities),
         ),
         ("workspace", schema_for!(crate::render::WorkspaceRecord)),
+        ("writes", schema_for!(Vec<ForeignWrite>)),
         ("windows", schema_for!(WindowsRelease)),
     ]
 }

@@ -290,6 +290,7 @@ fn copy_provisioners(trees: &Trees) -> BTreeMap<String, Vec<u8>> {
         "later.json",
         "ports.json",
         "needs.json",
+        "writes.json",
         "arguments.json",
         "stages.json",
         "updates.json",

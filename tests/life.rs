@@ -8,12 +8,14 @@ mod flows;
 mod platforms;
 mod pods;
 mod rules;
+mod writers;
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use imagegen::base::version::{Version, VersionRange};
 use imagegen::catalog::Trees;
 use imagegen::guest::{Constants, collect_facts, format_plan};
+use imagegen::machine::ForeignWrite;
 use imagegen::model::definition::ImageDefinition;
 use imagegen::model::plan::Plan;
 use imagegen::planning::{predict_machine, resolve_plan};
@@ -31,6 +33,11 @@ struct Life {
     #[expect(dead_code, reason = "for readers")]
     note: String,
     changes: Vec<Change>,
+    /// Things that nobody but the plan writes on a node.
+    nobody: Vec<writers::Place>,
+    /// `provisioners/writes.json`.
+    #[serde(skip)]
+    writes: Vec<ForeignWrite>,
     platforms: Vec<platforms::Platform>,
     plugins: Vec<platforms::Plugin>,
     metadata: Vec<access::MetadataService>,
@@ -117,7 +124,11 @@ struct Socket {
 fn read_life() -> Life {
     let text =
         std::fs::read_to_string(root().join("tests/life/changes.json")).expect("changes.json");
-    serde_json::from_str(&text).expect("changes.json has its form")
+    let mut life: Life = serde_json::from_str(&text).expect("changes.json has its form");
+    let text =
+        std::fs::read_to_string(root().join("provisioners/writes.json")).expect("writes.json");
+    life.writes = serde_json::from_str(&text).expect("writes.json has its form");
+    life
 }
 
 /// A guest plan as the engine reads it, with what the rules ask of its selection.
@@ -405,6 +416,8 @@ fn conditions_of_templates_name_facts() {
 fn every_row_has_a_source() {
     let life = read_life();
     let sources = life.changes.iter().map(|it| &it.source);
+    let sources = sources.chain(life.nobody.iter().map(|it| &it.source));
+    let sources = sources.chain(life.writes.iter().map(|it| &it.source));
     let sources = sources.chain(life.stays.iter().map(|it| &it.source));
     let sources = sources.chain([
         &life.launcher.source,

@@ -174,6 +174,7 @@ function Test-Phase {
     $entries = New-Object -TypeName Collections.ArrayList
     foreach ($resource in $resources) {
         $entry = Invoke-Resource -Resource $resource -Mode 'test'
+        if ($Phase -eq 'node') { Write-Note -Entry $entry -Resource $resource }
         $null = $entries.Add((Select-ReportEntry -Entry $entry))
         if ($entry.result -eq 'unchanged') {
             $result.unchanged++

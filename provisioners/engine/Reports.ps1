@@ -44,6 +44,34 @@ function Write-Entry {
     if ($null -ne $Entry.error) { Write-Line -Text "  $($Entry.error)" }
 }
 
+# Why a node is right with either value of a property that others change there; $null where nobody else does.
+function Get-VolatileReason {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] $Resource, [Parameter(Mandatory)] [string] $Property)
+    $reasons = $Resource.PSObject.Properties['volatile']
+    if ($null -eq $reasons) { return $null }
+    $reason = $reasons.Value.PSObject.Properties[$Property]
+    if ($null -ne $reason) { $reason.Value }
+}
+
+# Tells what others changed on a node. Where nothing else differs, the entry keeps the differences and is no drift.
+function Write-Note {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] $Entry, [Parameter(Mandatory)] $Resource)
+    if ($Entry.result -ne 'drifted') { return }
+    $drifts = @()
+    foreach ($item in $Entry.differences) {
+        $reason = Get-VolatileReason -Resource $Resource -Property $item.property
+        if ($null -eq $reason) {
+            $drifts += $item
+            continue
+        }
+        $found = "$($item.property): planned $($item.expected), found $($item.actual)"
+        Write-Line -Text "note $($Entry.name) ${found}: $reason"
+    }
+    if ($drifts.Count -eq 0) { $Entry.result = 'unchanged' } else { $Entry.differences = $drifts }
+}
+
 function New-Result {
     [CmdletBinding()]
     param([Parameter(Mandatory)] [string] $Phase, [Parameter(Mandatory)] [string] $Mode)

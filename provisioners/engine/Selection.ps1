@@ -57,18 +57,6 @@ function Assert-Plan {
     }
 }
 
-# Others change the plan's volatile properties on a node: they are neither compared nor set there.
-function Clear-Volatile {
-    [CmdletBinding()]
-    param([Parameter(Mandatory)] $Resource)
-    $names = $Resource.PSObject.Properties['volatile']
-    if ($null -eq $names) { return }
-    $properties = $Resource.properties.PSObject.Properties
-    foreach ($name in @($names.Value)) {
-        if ($null -ne $properties[$name]) { $properties.Remove($name) }
-    }
-}
-
 # Whether a resource holds for the node's life; that is what a plan says by leaving the scope out.
 function Test-NodeScope {
     [CmdletBinding()]
@@ -97,8 +85,5 @@ function Select-TestResource {
     if ($Phase -eq 'test') {
         return @($Plan.resources | Where-Object { $_.phase -in 'bootstrap', 'prepare', 'install', 'test' })
     }
-    foreach ($resource in @(Select-Resource -Plan $Plan -Phase $Phase)) {
-        if ($Phase -eq 'node') { Clear-Volatile -Resource $resource }
-        $resource
-    }
+    Select-Resource -Plan $Plan -Phase $Phase
 }

@@ -4,8 +4,9 @@ Tells whether this machine still is as it was planned.
 
 .DESCRIPTION
 Compares every resource of scope node with the machine and changes nothing. Properties that others change on a node
-are not compared, such as the rights of folders that the kubelet sets itself. Where the machine differs, it also
-says whether the kubelet is newer than the plan, which Upgrade-Node.ps1 adopts.
+are no drift: a difference is a note that says why, such as for the rights of folders that the kubelet sets itself,
+or what Azure's agent or a domain's policy says of updates. Where the machine differs, it also says whether the
+kubelet is newer than the plan, which Upgrade-Node.ps1 adopts.
 Exit codes: 0 no drift, 2 plan or scripts refused, 8 drift.
 
 .PARAMETER Format

@@ -11,6 +11,7 @@ use crate::base::url::HttpUrl;
 use crate::model::kubernetes::Program;
 use crate::model::platform::Platform;
 use crate::model::stage::{AccountRefusal, ServiceAccount, Stage};
+use crate::model::step::When;
 use crate::windows::paths;
 use crate::windows::resource::{Direction, Protocol, WinrmTransport};
 use crate::windows::value::{AccountName, Ports, ServiceName};
@@ -26,6 +27,7 @@ pub struct Expectations<'a> {
     pub ports: &'a [PortUse],
     pub needs: &'a [FeatureNeed],
     pub arguments: &'a [ArgumentNeed],
+    pub writes: &'a [ForeignWrite],
     /// Stages of the life of a clone.
     pub stages: &'a [Stage],
     /// Refusals by programs of this line.
@@ -111,6 +113,26 @@ pub struct ArgumentNeed {
     pub program: String,
     /// All of them, in order; `FILE` stands for the path of any file.
     pub arguments: Vec<String>,
+    pub source: String,
+}
+
+/// A property that another program writes on a clone or a node: the platform's agent, Windows Setup, a domain's policy.
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct ForeignWrite {
+    /// The program, as a message names it.
+    pub by: String,
+    #[serde(default)]
+    pub when: When,
+    /// It also writes after the first start of a clone, when nothing sets the value again.
+    #[serde(default)]
+    pub later: bool,
+    /// Type of the resource.
+    #[serde(rename = "type")]
+    pub kind: String,
+    /// Name of the resource's thing, such as key and name of a registry value; `*` at the end stands for any rest.
+    pub thing: String,
+    pub property: String,
     pub source: String,
 }
 

@@ -13,6 +13,7 @@ mod network;
 mod sealing;
 mod security;
 mod services;
+mod writes;
 
 use std::cell::RefCell;
 
@@ -39,7 +40,7 @@ pub(super) struct Context<'a> {
 
 type Check = fn(&Context<'_>);
 
-const CHECKS: [Check; 33] = [
+const CHECKS: [Check; 34] = [
     accounts::check_stage_accounts,
     conflicts::check_resource_names,
     conflicts::check_claims,
@@ -73,6 +74,7 @@ const CHECKS: [Check; 33] = [
     services::check_programs,
     services::check_dependencies,
     services::check_settings,
+    writes::check_foreign_writes,
 ];
 
 /// Remedy for a file that no resource creates.

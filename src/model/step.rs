@@ -1,5 +1,7 @@
 //! Steps: ordered groups of resources, as written in `provisioners/steps/*.json`.
 
+use std::collections::BTreeMap;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, de};
 use serde_json::{Map, Value};
@@ -39,9 +41,13 @@ pub struct StepResource {
     pub each: Option<String>,
     /// `image` in phase `seal`, otherwise `node`, where it is not given.
     pub scope: Option<Scope>,
-    /// Properties that others change on a node, such as `startType`.
+    /// Properties that others change on a node, such as `startType`, each with the reason why the node is right with
+    /// either value.
     #[serde(default)]
-    pub volatile: Vec<String>,
+    pub volatile: BTreeMap<String, String>,
+    /// Applied once more at the first start of a clone, because the set-up of the clone may have changed it.
+    #[serde(default)]
+    pub firstboot: bool,
     /// After so many seconds the engine gives up. PowerShell counts them as a signed number of 32 bits.
     #[serde(default, deserialize_with = "read_seconds")]
     #[schemars(range(min = 1, max = 2_147_483_647))]

@@ -60,6 +60,7 @@ pub fn predict_machine(plan: &Plan, trees: &Trees) -> Result<(Guest, Prediction)
             ports: &guest.ports,
             needs: &guest.needs,
             arguments: &guest.arguments,
+            writes: &guest.writes,
             stages: &guest.stages,
             refusals: &guest.refusals,
             packages: &packages,

@@ -19,6 +19,8 @@ mod registry;
 mod service;
 mod system;
 
+use std::collections::BTreeMap;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -178,9 +180,10 @@ pub struct Resource {
     pub phase: Phase,
     #[serde(default, skip_serializing_if = "is_default")]
     pub scope: Scope,
-    /// Properties that others change on a node; they are applied, and not compared after sealing.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub volatile: Vec<String>,
+    /// Properties that others change on a node, with the reason why the node is right with either value; they are
+    /// applied, and a difference after sealing is a note.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub volatile: BTreeMap<String, String>,
     /// The engine gives up on the resource after this many seconds.
     pub timeout_seconds: u32,
     #[serde(flatten)]

@@ -142,9 +142,16 @@ fn d8_no_remote_management_is_left() {
         "firstboot/build-user",
         "firstboot/winrm-listener",
         "firstboot/token-filter",
-        "firstboot/power-plan",
         "firstboot/user-data-rights",
         "firstboot/platform-address imagegen-wireserver",
+        "os-baseline/no-automatic-updates again",
+        "os-baseline/updates-only-notify again",
+        "os-baseline/time-trigger again",
+        "os-baseline/power-plan again",
+        "os-baseline/no-hibernation again",
+        "os-baseline/dynamic-tcp-ports again",
+        "os-baseline/dynamic-udp-ports again",
+        "os-baseline/platform-port UDP 65330 again",
     ];
     assert_eq!(late, expected);
 }

@@ -73,6 +73,7 @@ $script:PlatformFile = "$PSScriptRoot/Simulated.ps1"
 . "$PSScriptRoot/node/upgrade-cases.ps1"
 . "$PSScriptRoot/node/network-cases.ps1"
 . "$PSScriptRoot/node/cut-cases.ps1"
+. "$PSScriptRoot/node/platform-cases.ps1"
 . "$PSScriptRoot/laws/fact-laws.ps1"
 . "$PSScriptRoot/laws/service-laws.ps1"
 . "$PSScriptRoot/laws/file-laws.ps1"
@@ -94,7 +95,7 @@ function Test-OwnPlan {
         'OwnUpdateLaw', 'TaskLaw', 'PlainListenerLaw', 'UpdateAgentLaw',
         'InstallLife', 'InstallRefusal', 'NodeLife', 'StartNetwork', 'NodeLog', 'PlantedLog', 'OpenNode',
         'OpenFile', 'AccessLaw', 'NodeNetwork', 'NewAddress', 'NodeProxy',
-        'LostRecord', 'HeldLog', 'CutSwitch', 'OverruledFirewall',
+        'ForeignWrite', 'LostRecord', 'HeldLog', 'CutSwitch', 'OverruledFirewall',
         'Upgrade', 'Clone', 'ServiceLaw', 'FirstBootLaw', 'WinrmLaw', 'AgentLaw', 'FileLaw', 'PullLaw',
         'UpdateLaw', 'SealLaw', 'LogonRightLaw', 'UserLaw', 'MetadataLaw'
     if ($Case.Count -gt 0) { $cases = $Case }

@@ -142,13 +142,7 @@ pub fn node(wine: &Wine, plan: &Value) {
         if resource.get("scope").is_some_and(|scope| scope != "node") {
             continue;
         }
-        let volatile: Vec<&str> = resource["volatile"]
-            .as_array()
-            .into_iter()
-            .flatten()
-            .filter_map(Value::as_str)
-            .collect();
-        let is_compared = |name: &str| !volatile.contains(&name);
+        let is_compared = |name: &str| resource["volatile"].get(name).is_none();
         let wanted = &resource["properties"];
         if compare_resource(&mut read, text(resource, "type"), wanted, &is_compared) {
             compared.insert(text(resource, "type"));

@@ -126,6 +126,21 @@ fn each_rule_finds_its_defect() {
             forget("kubernetes/start-kube-proxy", &services),
         ),
         (
+            "unasked: kubernetes/start-kubelet: who else writes",
+            set(
+                "kubernetes/start-kubelet",
+                "path",
+                json!(r"D:\start-kubelet.cmd"),
+                &flannel,
+            ),
+        ),
+        (
+            "unasked: directories/log-containers `sddl` has no reason",
+            with_node(&old, |all| {
+                named(all, "directories/log-containers")["volatile"] = json!({"sddl": ""});
+            }),
+        ),
+        (
             "plugin: \"disk/system-volume\"",
             drop_field("scope", "disk/system-volume", &old),
         ),

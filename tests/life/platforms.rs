@@ -65,9 +65,7 @@ pub(super) fn find_plugin_changes(life: &Life, node: &Node) -> Vec<String> {
             })
         };
         let compared = node.resources.iter().filter(|it| {
-            let volatile = it["volatile"]
-                .as_array()
-                .is_some_and(|all| all.contains(&json!(changes.property)));
+            let volatile = it["volatile"].get(&changes.property).is_some();
             let lasts = it.get("scope").is_none_or(|scope| scope == "node");
             it["type"] == changes.kind.as_str() && same(it) && lasts && !volatile
         });

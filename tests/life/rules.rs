@@ -1,10 +1,8 @@
 //! Rules over a plan: what others do to the node must not hurt it.
 
-use std::collections::BTreeSet;
-
 use serde_json::{Value, json};
 
-use super::{Change, Life, Node, UserData, access, platforms, text};
+use super::{Change, Life, Node, UserData, access, platforms, text, writers};
 
 fn is_below(path: &str, above: &str) -> bool {
     let (path, above) = (path.to_lowercase(), above.to_lowercase());
@@ -35,18 +33,12 @@ fn find_compared_changes(life: &Life, node: &Node) -> Vec<String> {
         if resource.get("scope").is_some_and(|scope| scope != "node") {
             continue;
         }
-        let volatile: BTreeSet<&str> = resource["volatile"]
-            .as_array()
-            .into_iter()
-            .flatten()
-            .filter_map(Value::as_str)
-            .collect();
         for change in life
             .changes
             .iter()
             .filter(|change| change.concerns(node, resource))
         {
-            if !volatile.contains(change.property.as_str()) {
+            if resource["volatile"].get(&change.property).is_none() {
                 let Change {
                     property,
                     by,
@@ -360,7 +352,8 @@ fn find_unwritable_volumes(_: &Life, node: &Node) -> Vec<String> {
 
 type LifeRule = fn(&Life, &Node) -> Vec<String>;
 
-const RULES: [LifeRule; 14] = [
+const RULES: [LifeRule; 15] = [
+    writers::find_unasked,
     platforms::find_plugin_changes,
     find_compared_changes,
     find_demanded_accounts,

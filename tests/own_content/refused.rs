@@ -136,7 +136,7 @@ fn values_that_the_guest_does_not_take_are_refused() {
         ("key", "no `key`"),
     ] {
         let mut own = value("Own", &json!("x"));
-        own[0]["volatile"] = json!([name]);
+        own[0]["volatile"] = json!({ name: "a reason" });
         let test = Test::new().file("s/905-own.json", &step("own", &own));
         let ran = test.line("plan --target host --k8s 1.36.0 --steps s");
         ran.fails(3, &[said]);

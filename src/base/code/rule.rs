@@ -19,6 +19,7 @@ codes! {
     Selection FEATURE_BEFORE_RESTART "feature-before-restart" "A Windows feature is used before the restart that completes it.",
     Selection FEATURE_MISSING "feature-missing" "A Windows feature is used that no resource installs.",
     Selection FLAG_FILE_MISSING "flag-file-missing" "A flag names a file that is neither in the image nor declared as created later.",
+    Selection FOREIGN_WRITE "foreign-write" "Another program writes a value on a clone or a node that a join compares, so the node would not join.",
     Selection INSECURE_PROGRAM "insecure-program" "An unprivileged user could change a program that runs as SYSTEM.",
     Selection LINK_TARGET_MISSING "link-target-missing" "A symbolic link leads to a path that no resource creates.",
     Selection LOCKED_GATE "locked-gate" "A feature gate is set to the value with which the program of this version does not start.",

@@ -66,6 +66,15 @@ const VARIATIONS: &[fn(&mut Plan)] = &[
         let stopped = json!({"serviceName": "containerd", "ensure": "present", "state": "stopped"});
         plan.add("early/stopped", "test", "service", stopped);
     },
+    // What others write may differ, or is set again before anybody compares it.
+    |plan| {
+        plan.share_value(r"SOFTWARE\Policies\Own", "install");
+        plan.of("x/install")["volatile"] = json!({"data": "test"});
+    },
+    |plan| {
+        plan.share_value(r"SYSTEM\Set-up\Own", "install");
+        plan.share_value(r"SYSTEM\Set-up\Own", "firstboot");
+    },
     // No variables are no value, and a platform's agent has one of several names.
     |plan| plan.set("kubelet/service", "environment", json!([])),
     |plan| plan.set("checks/containerd", "alternatives", json!(["HNS"])),
@@ -77,6 +86,13 @@ const VARIATIONS: &[fn(&mut Plan)] = &[
         plan.ports.clear();
     },
 ];
+
+#[test]
+fn a_good_plan_has_no_problem() {
+    let problems = Plan::good().predict().problems;
+    let messages: Vec<String> = problems.iter().map(ToString::to_string).collect();
+    assert_eq!(messages, [""; 0]);
+}
 
 #[test]
 fn variations_of_the_good_plan_are_good() {
