@@ -23,6 +23,7 @@ use crate::diagnostic::Classify;
 use crate::model::definition::ImageDefinition;
 use crate::model::plan::{Pins, Plan, PlannedArtifact, PlannedPacker, Warning, list_unpinned};
 use crate::model::policy::PolicyUsed;
+use crate::model::support::SupportEnd;
 use crate::model::tagged_image::TaggedImage;
 
 pub use error::LockError;
@@ -68,6 +69,9 @@ pub struct Lock {
     /// Steps, targets and components that the user brought, with the files beside them: path → SHA-256.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub own_files: BTreeMap<String, String>,
+    /// Until when the parts of the image are supported.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub support: Vec<SupportEnd>,
     /// By component.
     pub artifacts: Vec<PlannedArtifact>,
     pub warnings: Vec<Warning>,
@@ -238,6 +242,7 @@ impl Lock {
             not_admitted: None,
             updated: plan.updated.clone(),
             own_files: plan.own_files.clone(),
+            support: plan.support.clone(),
             artifacts,
             warnings: plan.warnings(),
         }

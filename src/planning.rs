@@ -8,6 +8,7 @@ mod govern;
 mod locked;
 mod predict;
 mod recompute;
+mod warn;
 
 use std::collections::BTreeMap;
 
@@ -35,6 +36,7 @@ pub use recompute::{
     BuildTime, PolicyOfLock, check_lock, replay_lock, replay_selection, resolve_lock,
     resolve_lock_of_build,
 };
+pub use warn::{list_preview_warnings, list_warnings};
 
 /// # Errors
 /// No target is named, the selection is refused, or the catalog is wrong.

@@ -7,7 +7,6 @@ mod artifacts;
 mod choices;
 mod delivery;
 mod extras;
-mod flaws;
 mod floating;
 mod groups;
 mod image;
@@ -16,6 +15,7 @@ mod kubernetes;
 mod media;
 mod overrides;
 mod refusal;
+mod support;
 mod variables;
 mod versions;
 
@@ -126,7 +126,7 @@ pub fn resolve_selection(
     if !resolver.refusals.is_empty() {
         return Err(refuse_image(resolver.refusals).into());
     }
-    resolver.warn_of_choices(&target, &platform, &contents, &chosen)?;
+    resolver.warn_of_choices(&target, &platform, &chosen)?;
     resolver.assemble_plan(target, platform, contents, chosen, minimum_revision)
 }
 
@@ -270,7 +270,6 @@ impl Resolver<'_> {
         &mut self,
         target: &Target,
         platform: &ChosenPlatform,
-        contents: &ChosenContents,
         chosen: &VariableChoices,
     ) -> Result<()> {
         let catalog = self.catalog;
@@ -278,8 +277,6 @@ impl Resolver<'_> {
 
         self.warnings
             .extend(kubernetes::check_survey(catalog, &platform.line)?);
-        self.warnings
-            .extend(flaws::warn_flaws(catalog, &contents.groups)?);
         self.warnings.extend(floating);
         Ok(())
     }
@@ -302,6 +299,7 @@ impl Resolver<'_> {
         let runtime_version = conditions.runtime_version.as_ref();
 
         Ok(Plan {
+            support: support::list_support_ends(catalog, &platform, &contents.groups),
             selection: complete_selection(selection, &platform, &contents, &chosen),
             target,
             minimum_revision,

@@ -22,7 +22,7 @@ use crate::diagnostic::{Error, Result};
 use crate::embedded::Tree;
 use crate::model::definition::ImageDefinition;
 use crate::model::variable::VariableType;
-pub use build_time::{list_environment, read_selectors, read_source_date};
+pub use build_time::{list_environment, read_selectors, read_source_date, read_time, read_today};
 pub use definitions::{ChosenImage, DefinedImage, Definitions, NamingForm, UnreadableFile};
 pub use flags::{Flags, NamedPolicy};
 pub use images::SeveralFailed;

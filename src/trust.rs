@@ -11,6 +11,7 @@ mod own_texts;
 mod severity;
 mod subject;
 mod subjects;
+mod support;
 mod transport;
 mod waived;
 
@@ -28,5 +29,6 @@ pub use lint::{check_policy, find_idle_waiver};
 pub use own_texts::{FRAGMENTS, list_own_texts, warn_own_texts};
 pub use subject::{Subject, SubjectSource, complete_image};
 pub use subjects::list_lock_subjects;
+pub use support::check_support;
 pub use transport::check_addresses;
 pub use waived::{check_dropped, is_waived, list_dropped};

@@ -19,7 +19,6 @@ use crate::lock::Lock;
 use crate::model::plan::{MissingVariable, Plan, Warning};
 use crate::planning::predict_machine;
 use crate::render::{self, Workspace};
-use crate::ui::Printer;
 
 pub use builds::{ATTESTATIONS, BUILDS, IMAGE_RECORD};
 
@@ -150,7 +149,6 @@ pub fn write_workspace<'a>(
     rendered: Workspace,
     claim: &'a PlaceClaim,
     force: bool,
-    printer: &Printer,
 ) -> Result<WrittenWorkspace<'a>> {
     // The same lock gives the same archive, so an older one is no loss.
     let archive = render::archive_names(plan);
@@ -168,9 +166,6 @@ pub fn write_workspace<'a>(
     if let Err(error) = placed {
         last.restore()?;
         return Err(error.into());
-    }
-    for warning in plan.warnings() {
-        printer.print_warning(&warning.message);
     }
     Ok(WrittenWorkspace {
         claim,

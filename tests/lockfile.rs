@@ -185,7 +185,7 @@ fn definitions_beside_each_other_have_their_own_locks() {
 fn a_base_image_that_floats_is_named_with_the_way_to_fix_it() {
     let plan = |line: &str| {
         Test::new()
-            .line("plan --target azure --k8s 1.36.0")
+            .line("plan --target azure --k8s 1.36.0 --format json")
             .line(line)
             .succeeds()
             .stdout

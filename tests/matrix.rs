@@ -8,7 +8,7 @@ use imagegen::catalog::Catalog;
 use imagegen::embedded::Tree;
 use imagegen::model::kubernetes::KubernetesLine;
 use imagegen::model::line::Minor;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::support::{Test, present};
 
@@ -262,34 +262,23 @@ fn metadata_that_cloudbase_init_cannot_ask_are_refused() {
 }
 
 #[test]
-fn old_kubelets_are_built_with_every_flaw_named() {
-    let plan = Test::new()
-        .line("plan --target azure --k8s 1.20.0 --format json")
-        .succeeds()
-        .stdout;
-    let plan: Value = serde_json::from_str(&plan).expect("JSON");
-    let flaws: Vec<&str> = plan["warnings"]
-        .as_array()
-        .expect("warnings")
-        .iter()
-        .filter(|warning| warning["id"] == "security-floor")
-        .filter_map(|warning| warning["subject"].as_str())
-        .collect();
-    assert!(
-        flaws.contains(&"CVE-2023-5528") && flaws.len() >= 5,
-        "{flaws:?}"
-    );
-    let test = Test::new().line("lock --target azure --k8s 1.20.0 --host-access services");
-    test.succeeds();
-    assert!(
-        test.text("imagegen.lock.json")
-            .contains("first fixed in 1.25.16")
-    );
-    let new = Test::new()
-        .line("plan --target azure --k8s 1.36.4 --format json")
-        .succeeds()
-        .stdout;
-    assert!(!new.contains("security-floor"));
+fn a_lock_holds_the_end_of_support_and_no_judgement() {
+    let lock = |epoch: &str| {
+        let test = Test::new()
+            .env("SOURCE_DATE_EPOCH", epoch)
+            .line("lock --target azure --k8s 1.36.0 --host-access services");
+        (test.succeeds().stderr, test.text("imagegen.lock.json"))
+    };
+    let (supported, early) = lock("1795316081");
+    let (ended, late) = lock("1893456000");
+    assert!(!supported.contains("support has ended"), "{supported}");
+    assert!(ended.contains("kubernetes 1.36 on 2027-06-28"), "{ended}");
+    assert_eq!(early, late);
+
+    let lock: Value = serde_json::from_str(&early).expect("JSON");
+    let ends = lock["support"].as_array().expect("a list");
+    let kubernetes = json!({"name": "kubernetes", "release": "1.36", "date": "2027-06-28"});
+    assert!(ends.contains(&kubernetes), "{ends:?}");
 }
 
 #[test]

@@ -41,6 +41,7 @@ pub(super) fn assemble_line(
             .clone(),
         pause_images: support.pause_images.clone(),
         kubeadm_api: list_api_versions(&support.kubeadm_api, minor),
+        end_of_support: file.end_of_support.clone(),
         source: file.source.clone(),
     })
 }

@@ -13,8 +13,8 @@ use crate::lock::PinnedPlan;
 use crate::model::plan::Plan;
 use crate::model::policy::Policy;
 use crate::planning::{
-    check_tool_floors, complete_for_lock, govern_plan, predict_machine, read_plan_policy,
-    resolve_updated_plan,
+    check_tool_floors, complete_for_lock, govern_plan, list_warnings, predict_machine,
+    read_plan_policy, resolve_updated_plan,
 };
 use crate::selection::{
     check_lock_path, choose_lock, read_definition, read_old_lock, write_lockfile,
@@ -86,8 +86,8 @@ pub(super) fn run_lock(args: &LockArgs, answers: &Answers, run: &ImageRun<'_>) -
         store_proofs(folder, &verified, &fetcher, trees, run.printer)?;
     }
     write_lockfile(&path, lock)?;
-    for warning in plan.warnings() {
-        printer.print_warning(&warning.message);
+    for warning in list_warnings(plan)? {
+        printer.print_warning(&warning);
     }
     printer.print_summary(lock, || format_lock(&path.display().to_string(), lock))
 }

@@ -6,7 +6,7 @@ use crate::diagnostic::Result;
 use crate::lock::Lock;
 use crate::model::plan::Plan;
 use crate::model::policy::Policy;
-use crate::planning::{GuestScriptUse, PlannedImage, Stale};
+use crate::planning::{GuestScriptUse, PlannedImage, Stale, list_preview_warnings};
 use crate::trust::check_dropped;
 use crate::ui::Printer;
 use crate::workspace::{InstallerOutput, WorkspacePlace, render_plan, write_workspace};
@@ -48,7 +48,10 @@ pub(super) fn print_workspace(
     let lock = Lock::for_preview(plan);
     let rendered = render_plan(plan, &lock, trees)?;
     let claim = place.claim()?;
-    let written = write_workspace(plan, rendered, &claim, place.force, printer)?;
+    let written = write_workspace(plan, rendered, &claim, place.force)?;
+    for warning in list_preview_warnings(plan)? {
+        printer.print_warning(&warning);
+    }
     if let Some(reason) = &lock.not_admitted {
         printer.print_warning(&format!("not admitted: {reason}"));
     }

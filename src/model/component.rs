@@ -12,6 +12,7 @@ use super::pins::PinList;
 use super::published_digest::{DigestAlgorithm, PublishedDigest};
 use super::stage::ServiceAccount;
 use super::step::When;
+use super::support::BranchEnd;
 use super::upstream::Upstream;
 use crate::base::choice::words;
 use crate::base::member::{MemberFile, MemberName};
@@ -53,6 +54,9 @@ pub struct ComponentDefinition {
     /// Default version and allowed range by Kubernetes line, where the component depends on it.
     #[serde(default)]
     pub choices: Vec<ComponentChoice>,
+    /// Until when its publisher supports its branches.
+    #[serde(default)]
+    pub end_of_support: Vec<BranchEnd>,
     /// Why an image holds it where the user or the pod network names it; of what stands alone and in no group of
     /// `contents.json`.
     pub contents: Option<ComponentConditions>,

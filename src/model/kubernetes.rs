@@ -12,6 +12,7 @@ use super::gates::{GateNeeds, KnownGates, sets_gate};
 use super::kubernetes_release::KubernetesRelease;
 use super::line::{LineRange, Minor};
 use super::step::When;
+use super::support::EndOfSupport;
 use super::value_form::{FlagCompanion, FlagForm};
 use crate::base::nonempty::NonEmpty;
 use crate::base::text::last_segment;
@@ -28,6 +29,7 @@ pub struct LineFile {
     pub minor: Minor,
     /// Known patch releases, ascending. `--k8s <minor>` means the last one.
     pub patches: Vec<KubernetesRelease>,
+    pub end_of_support: Option<EndOfSupport>,
     pub source: String,
 }
 
@@ -190,6 +192,7 @@ pub struct KubernetesLine {
     pub pause_images: PauseImages,
     /// API versions of kubeadm's configuration, newest last.
     pub kubeadm_api: Vec<String>,
+    pub end_of_support: Option<EndOfSupport>,
     pub source: String,
 }
 

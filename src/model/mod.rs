@@ -31,6 +31,7 @@ pub mod rules;
 pub mod signing;
 pub mod stage;
 pub mod step;
+pub mod support;
 pub mod tagged_image;
 pub mod target;
 pub mod target_record;

@@ -20,6 +20,7 @@ use super::kubernetes::KubernetesLine;
 use super::pod_network::PodNetwork;
 use super::policy::PolicyUsed;
 use super::signing::Signing;
+use super::support::SupportEnd;
 use super::tagged_image::TaggedImage;
 use super::target::Target;
 use super::windows::WindowsRelease;
@@ -75,6 +76,8 @@ pub struct Plan {
     pub missing: Vec<MissingVariable>,
     /// None where no image is baked.
     pub packer: Option<PlannedPacker>,
+    /// Until when Kubernetes, Windows and components are supported.
+    pub support: Vec<SupportEnd>,
     /// Warnings of the choices; [`Plan::warnings`] has all.
     pub choice_warnings: Vec<Warning>,
     /// Every component and group of the catalog, whether planned or not.

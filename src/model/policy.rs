@@ -68,6 +68,9 @@ pub struct Policy {
     /// Refuse a base image that the platform chooses anew in each build, such as `latest`.
     #[serde(default)]
     pub refuse_floating_base_image: bool,
+    /// Refuse a Kubernetes line, a Windows release and components whose support has ended on the day of the run.
+    #[serde(default)]
+    pub refuse_unsupported: bool,
     /// Steps that must be part of the plan, by id: the program's or your own.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub required_steps: Vec<StepId>,

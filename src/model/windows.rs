@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::support::EndOfSupport;
 use crate::base::text::is_digits;
 use crate::base::version::VersionRange;
 use crate::windows::resource::RegistryData;
@@ -23,6 +24,7 @@ pub struct WindowsRelease {
     /// CPE 2.3 name with the placeholder `{version}` (`10.0.20348.2966`), under which its vulnerabilities are published.
     pub cpe: Option<String>,
     pub channel: Channel,
+    pub end_of_support: Option<EndOfSupport>,
     /// Kubernetes releases that support this Windows release.
     #[serde(default)]
     pub kubernetes: Vec<KubernetesSupport>,

@@ -13,10 +13,10 @@ use crate::model::plan::{Governance, Plan};
 use crate::model::policy::{Policy, PolicyUsed, Waiver};
 use crate::model::target::ImageTarget;
 use crate::resolve::BuildHost;
-use crate::selection::{NamedPolicy, read_policy};
+use crate::selection::{NamedPolicy, read_policy, read_today};
 use crate::trust::{
     FRAGMENTS, Subject, check_addresses, check_plan, check_policy, check_steps, check_subjects,
-    find_idle_waiver, warn_own_anchors, warn_own_texts,
+    check_support, find_idle_waiver, warn_own_anchors, warn_own_texts,
 };
 
 /// The plan under the user's policy. Without a policy every pinned artifact is allowed, and keys and roots of the
@@ -72,6 +72,7 @@ pub fn judge_plan(named: &NamedPolicy, policy: &Policy, plan: Plan, trees: &Tree
     check_base_images(policy, trees)?;
     check_own_files(policy, trees)?;
     check_plan(policy, &plan, &trees.catalog)?;
+    check_support(policy, &plan, &read_today()?)?;
     check_steps(policy, &list_applied_steps(&plan, trees)?)?;
     check_tools(&plan, BuildHost::host(), policy, trees)?;
     Ok(plan)

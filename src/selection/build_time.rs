@@ -4,7 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::env;
 
 use crate::diagnostic::{Error, Result};
+use crate::io::clock;
 use crate::model::image_version::ImageVersion;
+use crate::model::support::Day;
 use crate::model::target::Target;
 use crate::model::variable::Selector;
 
@@ -55,6 +57,26 @@ pub fn read_source_date() -> Result<Option<ImageVersion>> {
         return Err(Error::value(message, remedy));
     }
     Ok(time)
+}
+
+/// Seconds since 1970: of the run, or of a reproducible build.
+///
+/// # Errors
+/// As [`read_source_date`].
+pub fn read_time() -> Result<u64> {
+    Ok(match read_source_date()? {
+        Some(ImageVersion::Time(seconds)) => seconds,
+        _ => clock::current_time(),
+    })
+}
+
+/// The day of [`read_time`].
+///
+/// # Errors
+/// As [`read_source_date`], or the clock of the machine is wrong.
+pub fn read_today() -> Result<Day> {
+    Day::from_time(read_time()?)
+        .ok_or_else(|| Error::value("the clock has no year of four digits", "set the clock"))
 }
 
 fn read_variable(name: &str) -> Option<String> {

@@ -147,19 +147,7 @@ pub fn check_plan(policy: &Policy, plan: &Plan, catalog: &Catalog) -> Result<(),
     );
     findings.extend(check_base_image(policy, plan));
     findings.extend(check_proxies(policy, plan));
-    if policy.refuse_below_security_floor {
-        let below = plan
-            .choice_warnings
-            .iter()
-            .filter(|warning| warning.id == Code::SECURITY_FLOOR);
-        findings.extend(below.map(|warning| {
-            let remedy = "choose a Kubernetes release that has the fix";
-            warning.refuse(Code::POLICY_REFUSE_BELOW_SECURITY_FLOOR, remedy)
-        }));
-    }
-    if let Some(maximum) = policy.maximum_severity {
-        findings.extend(check_severity(maximum, plan, catalog));
-    }
+    findings.extend(check_severity(policy, plan, catalog));
     if policy.refuse_floating_base_image {
         let floating = plan
             .choice_warnings

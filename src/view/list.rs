@@ -14,6 +14,7 @@ use crate::catalog::{Trees, load_targets};
 use crate::diagnostic::{InternalError, Result};
 use crate::guest::read_steps;
 use crate::model::component::{Component, Pin};
+use crate::model::support::Day;
 use crate::selection::{DefinedImage, Definitions};
 use crate::workspace::workspace_path;
 
@@ -78,6 +79,7 @@ pub fn list_kubernetes(trees: &Trees) -> Result<Rows> {
         let runtimes: Vec<&str> = line.runtimes.iter().map(|it| it.name.as_str()).collect();
         let access: Vec<&str> = line.host_access.iter().map(|it| it.name.as_str()).collect();
         let default = containerd.find_choice(minor).map(|choice| &choice.default);
+        let end = line.end_of_support.as_ref().map(|end| &end.date);
         let value = write_row(&KubernetesRow {
             minor,
             latest: &line.latest,
@@ -87,14 +89,16 @@ pub fn list_kubernetes(trees: &Trees) -> Result<Rows> {
             host_access: &access,
             containerd: default,
             surveyed,
+            supported_until: end,
         })?;
         let note = match surveyed {
             Some(_) => "",
             None => " (programs not surveyed)",
         };
         let text = format!(
-            "{minor:<6} {:<10} windows {:<24} runtime {:<18} host access {}{note}",
+            "{minor:<6} {:<10} until {:<10} windows {:<24} runtime {:<18} host access {}{note}",
             line.latest,
+            end.map_or("?", Day::as_str),
             windows.join(","),
             runtimes.join(","),
             access.join(","),
@@ -110,16 +114,21 @@ pub fn list_windows(trees: &Trees) -> Result<Rows> {
     let mut rows = Rows::new();
     for name in trees.catalog.windows_names() {
         let windows = trees.catalog.load_windows_release(&name)?;
+        let end = windows.end_of_support.as_ref().map(|end| &end.date);
         let value = write_row(&WindowsRow {
             release: &name,
             title: &windows.title,
             build: windows.build,
             channel: windows.channel,
+            supported_until: end,
             container_tag: &windows.container_tag,
         })?;
         let line = format!(
-            "{name:<6} {} (build {}, images `{}`)",
-            windows.title, windows.build, windows.container_tag
+            "{name:<6} {} (build {}, images `{}`, supported until {})",
+            windows.title,
+            windows.build,
+            windows.container_tag,
+            end.map_or("?", Day::as_str)
         );
         rows.push((value, line));
     }

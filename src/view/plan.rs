@@ -14,6 +14,7 @@ use crate::model::definition::ImageDefinition;
 use crate::model::plan::{
     MissingVariable, Plan, PlannedArtifact, PlannedGroup, PlannedPacker, Warning, format_unasked,
 };
+use crate::model::support::SupportEnd;
 use crate::model::tagged_image::TaggedImage;
 use crate::trust::list_own_texts;
 
@@ -38,6 +39,8 @@ pub struct PlanOutput<'a> {
     /// Components with a digest that only the lockfile states.
     pub unproven: Vec<String>,
     pub steps: &'a [AppliedStep],
+    /// Until when its parts are supported.
+    pub support: &'a [SupportEnd],
     pub warnings: Vec<Warning>,
 }
 
@@ -59,13 +62,14 @@ impl<'a> PlanOutput<'a> {
                 .map(|artifact| artifact.component.to_string())
                 .collect(),
             steps: &guest.steps,
+            support: &plan.support,
             warnings: plan.warnings(),
         }
     }
 }
 
 /// The plan as `imagegen plan` prints it.
-pub fn format_plan(plan: &Plan, guest: &Guest) -> String {
+pub fn format_plan(plan: &Plan, guest: &Guest, warnings: &[String]) -> String {
     let mut text = format!(
         "{}, {} (build {}), Kubernetes {}\nruntime {} {}, CNI {}, host access {}, delivery {}, pause {}\n",
         plan.target.title,
@@ -82,6 +86,12 @@ pub fn format_plan(plan: &Plan, guest: &Guest) -> String {
     if plan.join != Join::Kubeadm {
         let _ = writeln!(text, "join {}", plan.join);
     }
+    let ends = plan.support.iter().map(|end| format!("{end} {}", end.date));
+    let _ = writeln!(
+        text,
+        "supported until: {}",
+        ends.collect::<Vec<_>>().join(", ")
+    );
     for (packer, plugin) in plan
         .packer
         .iter()
@@ -112,12 +122,11 @@ pub fn format_plan(plan: &Plan, guest: &Guest) -> String {
             step.id, step.resources, step.summary
         );
     }
-    let warnings = plan.warnings();
     if !warnings.is_empty() {
         text.push_str("\nWarnings\n");
-        for warning in warnings {
-            let _ = writeln!(text, "  {}", warning.message);
-        }
+    }
+    for warning in warnings {
+        let _ = writeln!(text, "  {warning}");
     }
     text
 }

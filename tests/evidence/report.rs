@@ -254,7 +254,7 @@ fn the_page_of_many_names_age_holes_and_newer_releases() {
     for part in [
         "2 images, 0 with a failed last build, 1 with known vulnerabilities",
         "Kubernetes 1.20, Windows 2019",
-        "end of life",
+        "end of life since 2022-02-28",
         "2191 days",
         "not known: no lockfile",
         "CVE-2023-5528",
@@ -268,7 +268,7 @@ fn the_page_of_many_names_age_holes_and_newer_releases() {
         has(&seen, "region", "Images of Kubernetes 1.20, Windows 2019");
         has(&seen, "link", "CVE-2023-5528");
         has(&seen, "rowheader", "second");
-        has(&seen, "StaticText", "supported; 1 newer line");
+        has(&seen, "StaticText", "supported until 2027-06-28");
     }
 }
 

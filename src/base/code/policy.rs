@@ -16,6 +16,7 @@ codes! {
     Verification POLICY_MINIMUM_CONFIDENCE "policy-minimum-confidence" "What attests the bytes is weaker than `minimumConfidence` demands.",
     Verification POLICY_REFUSE_BELOW_SECURITY_FLOOR "policy-refuse-below-security-floor" "A component lacks a fix, and `refuseBelowSecurityFloor` is on.",
     Verification POLICY_REFUSE_FLOATING_BASE_IMAGE "policy-refuse-floating-base-image" "The platform chooses the base image in each build, and `refuseFloatingBaseImage` is on.",
+    Verification POLICY_REFUSE_UNSUPPORTED "policy-refuse-unsupported" "The support of a Kubernetes line, Windows release or component has ended, and `refuseUnsupported` is on.",
     Verification POLICY_REQUIRE "policy-require" "A rule of `require` is not met; the message has its id.",
     Verification POLICY_REQUIRED_STEPS "policy-required-steps" "The plan lacks a step that `requiredSteps` names.",
     Verification POLICY_SIGNED_SCRIPTS "policy-signed-scripts" "A guest script is not signed as `signedScripts` demands.",

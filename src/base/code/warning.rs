@@ -18,7 +18,6 @@ codes! {
     Selection PAUSE_IMAGE "pause-image" "The pause image is not pinned by digest for this Kubernetes line.",
     Selection PROXY_EXCEPTIONS "proxy-exceptions" "The node's programs ask its proxy for addresses that no proxy reaches: metadata, services, or the API server.",
     Selection SCRIPTS_EXPIRE "scripts-expire" "The certificate of the signed guest scripts expires soon, and the signature has no timestamp.",
-    Selection SECURITY_FLOOR "security-floor" "The kubelet has a known vulnerability; the message names the first fixed release.",
     Selection UNLISTED_RELEASE "unlisted-release" "The Kubernetes release is older than the latest known one but not listed in the catalog.",
     Verification UNPINNED "unpinned" "The artifact has no recorded digest; `imagegen lock` verifies and pins it.",
 }

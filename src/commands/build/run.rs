@@ -15,6 +15,7 @@ use crate::io::fs::PlaceClaim;
 use crate::lock::{Lock, PinnedPlan};
 use crate::model::plan::Plan;
 use crate::model::policy::Policy;
+use crate::planning::list_warnings;
 use crate::selection::DefinedImage;
 use crate::trust::{Admitted, admit, check_dropped};
 use crate::ui::Printer;
@@ -65,6 +66,9 @@ impl Build<'_> {
         self.printer.print_note(&format!("workspace: {folder}"));
 
         let admitted = admit(PinnedPlan::new(plan)?, self.policy, catalog)?;
+        for warning in list_warnings(admitted.pinned().plan())? {
+            self.printer.print_warning(&warning);
+        }
         if finish == Finish::Installer && !needs_bytes {
             return self.pack_unasked(&admitted);
         }
@@ -129,6 +133,6 @@ impl Build<'_> {
     pub(super) fn write(&self, plan: &Plan) -> Result<WrittenWorkspace<'_>> {
         let rendered = render_plan(plan, &Lock::from_plan(plan), self.trees)?;
         let force = self.place.force;
-        write_workspace(plan, rendered, self.claim()?, force, self.printer)
+        write_workspace(plan, rendered, self.claim()?, force)
     }
 }

@@ -22,9 +22,9 @@ pub struct MissingVariable {
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Warning {
-    /// `security-floor`, `unpinned`, …
+    /// `lacking`, `unpinned`, …
     pub id: String,
-    /// Subject of the warning: a CVE, a component.
+    /// Subject of the warning, such as a component.
     pub subject: String,
     pub message: String,
 }

@@ -7,22 +7,19 @@ use crate::attest::report::{FlawRow, FleetGroup, FleetPage, FleetRow};
 use crate::base::program::ProgramVersion;
 use crate::base::text::format_path;
 use crate::base::version::Version;
-use crate::catalog::Trees;
+use crate::catalog::{Catalog, Trees};
 use crate::diagnostic::Result;
 use crate::io::{clock, fs};
 use crate::lock::{LOCK_FILE, Lock};
-use crate::model::image_version::ImageVersion;
 use crate::model::line::Minor;
+use crate::model::support::Day;
 use crate::model::vulnerability::Vulnerability;
-use crate::selection::read_source_date;
+use crate::selection::read_time;
 
 use super::super::bill::{format_time, parse_time};
 use super::super::history::{BuildHistory, BuildState, HistoryEntry, RecordSource, find_workspace};
 use super::super::image::ImageRecord;
 use super::list_flaws;
-
-/// Kubernetes supports its three newest lines (<https://kubernetes.io/releases/version-skew-policy/#supported-versions>).
-const SUPPORTED_LINES: usize = 3;
 
 /// A workspace of one source; records that are alone at a URL have the name of their image instead.
 type ImageKey<'a> = (&'a RecordSource, PathBuf);
@@ -38,12 +35,9 @@ struct Newest<'a> {
 /// # Errors
 /// The catalog cannot be read, or `SOURCE_DATE_EPOCH` is no time.
 pub fn describe_fleet(history: &BuildHistory, trees: &Trees) -> Result<FleetPage> {
-    let now = match read_source_date()? {
-        Some(ImageVersion::Time(seconds)) => seconds,
-        _ => clock::current_time(),
-    };
+    let now = read_time()?;
     let known = &trees.catalog.load_vulnerabilities()?.vulnerabilities;
-    let minors = trees.catalog.kubernetes_minors();
+    let today = Day::from_time(now);
     let mut groups: BTreeMap<(Option<Minor>, String), Vec<FleetRow>> = BTreeMap::new();
     let mut page = FleetPage {
         time: format_time(now).unwrap_or_default(),
@@ -66,7 +60,7 @@ pub fn describe_fleet(history: &BuildHistory, trees: &Trees) -> Result<FleetPage
             .push(row);
     }
     for ((minor, windows), images) in groups.into_iter().rev() {
-        let (support, tone) = judge_line(minor, &minors);
+        let (support, tone) = judge_line(minor, today.as_ref(), &trees.catalog);
         let line = minor.map_or_else(|| "unknown".to_owned(), |minor| minor.to_string());
         page.groups.push(FleetGroup {
             line,
@@ -207,24 +201,21 @@ fn find_newer(version: &Version, trees: &Trees) -> String {
     }
 }
 
-/// Whether Kubernetes still supports the line, by the newest line that the catalog knows.
-fn judge_line(minor: Option<Minor>, minors: &[Minor]) -> (String, &'static str) {
-    let newest = minors.iter().max();
-    let (Some(minor), Some(newest)) = (minor, newest) else {
+/// Until when Kubernetes supports the line.
+fn judge_line(
+    minor: Option<Minor>,
+    today: Option<&Day>,
+    catalog: &Catalog,
+) -> (String, &'static str) {
+    let line = minor.and_then(|minor| catalog.load_kubernetes_line(minor).ok());
+    let end = line.as_ref().and_then(|line| line.end_of_support.as_ref());
+    let Some(date) = end.map(|end| &end.date) else {
         return ("support is not known".to_owned(), "quiet");
     };
-    let newer = minors.iter().filter(|other| **other > minor).count();
-    if newer >= SUPPORTED_LINES {
-        let text =
-            format!("end of life: Kubernetes supports its three newest lines, up to {newest}");
-        return (text, "bad");
+    if today.is_some_and(|today| date < today) {
+        return (format!("end of life since {date}"), "bad");
     }
-    let text = match newer {
-        0 => "supported; the newest line".to_owned(),
-        1 => "supported; 1 newer line".to_owned(),
-        newer => format!("supported; {newer} newer lines"),
-    };
-    (text, "quiet")
+    (format!("supported until {date}"), "quiet")
 }
 
 /// Whole days from the end of the build.

@@ -6,6 +6,7 @@ use serde::Serialize;
 use crate::base::version::Version;
 use crate::model::line::Minor;
 use crate::model::step::When;
+use crate::model::support::Day;
 use crate::model::target::{Output, Plugin};
 use crate::model::target_record::{CheckStage, TargetCheck};
 use crate::model::variable::{Selector, Variable};
@@ -48,6 +49,8 @@ pub struct KubernetesRow<'a> {
     pub containerd: Option<&'a Version>,
     /// Release whose programs were asked for their flags; none where no release was.
     pub surveyed: Option<&'a Version>,
+    /// The last day of its support.
+    pub supported_until: Option<&'a Day>,
 }
 
 /// `list windows`
@@ -58,6 +61,8 @@ pub struct WindowsRow<'a> {
     pub title: &'a str,
     pub build: u32,
     pub channel: Channel,
+    /// The last day of its support.
+    pub supported_until: Option<&'a Day>,
     /// Tag suffix of container images made for this release.
     pub container_tag: &'a str,
 }
