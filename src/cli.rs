@@ -15,6 +15,7 @@ mod network;
 mod parse;
 mod publish;
 mod report;
+mod road;
 mod sbom;
 mod scripts;
 mod selection;
@@ -42,6 +43,7 @@ pub use network::{FetchArgs, NetworkArgs, OnlineArgs, PinArgs, StoreArgs, StoreW
 pub use parse::{classify_parse_error, parse_cli};
 pub use publish::{PromoteArgs, PublishArgs, RetireArgs, TestCloneArgs};
 pub use report::ReportArgs;
+pub use road::GivenArguments;
 pub use sbom::SbomArgs;
 pub use scripts::{OwnScriptsArgs, ScriptsArgs, ScriptsWhat, SignArgs};
 pub use selection::{MirrorArgs, PolicyArgs, SelectionArgs};
@@ -74,6 +76,10 @@ pub struct Cli {
 
     #[command(flatten)]
     pub global: Global,
+
+    /// The arguments of the verb, from which the next command of the road is made.
+    #[arg(skip)]
+    pub given: Option<GivenArguments>,
 }
 
 #[derive(Debug, Subcommand)]

@@ -305,6 +305,15 @@ impl Printer {
         }
     }
 
+    /// The command that follows this run, as the last line and unbroken: it is pasted.
+    pub fn print_next(&self, command: &str) {
+        if self.verbosity >= Verbosity::Normal && self.format != Format::Json {
+            self.print_note("next:");
+            let command = escape_controls(&mask_text(command)).into_owned();
+            self.sink.write_line(command);
+        }
+    }
+
     /// A line of another program, as it is.
     pub fn print_foreign_line(&self, text: &str) {
         if self.verbosity >= Verbosity::Normal {

@@ -55,6 +55,7 @@ mod pipelines;
 mod place;
 mod publish;
 mod reports;
+mod road;
 mod schema;
 mod scripts;
 mod targets;

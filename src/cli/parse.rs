@@ -6,7 +6,10 @@ use clap::builder::Resettable;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Arg, ArgMatches, Args as _, Command, CommandFactory as _, FromArgMatches as _};
 
-use super::{BuildArgs, Cli, Global, LockArgs, PlanArgs, RenderArgs};
+use super::{
+    BuildArgs, Cli, ClusterManifestsArgs, GivenArguments, Global, JoinDataArgs, LockArgs, PlanArgs,
+    RenderArgs,
+};
 use super::{global, topics};
 use crate::base::program::ProgramVersion;
 use crate::base::text::escape_controls;
@@ -46,9 +49,10 @@ fn parse_arguments() -> Result<Cli, clap::Error> {
     } else {
         Cli::command().try_get_matches()
     };
-    let matches = matches.map_err(global::name_variable)?;
+    let mut matches = matches.map_err(global::name_variable)?;
     let mut cli = Cli::from_arg_matches(&matches)?;
     cli.global.prefer_flags(&matches)?;
+    cli.given = matches.remove_subcommand().map(GivenArguments::new);
     Ok(cli)
 }
 
@@ -56,16 +60,23 @@ fn parse_arguments() -> Result<Cli, clap::Error> {
 /// what a preview executes. None for what the whole command line answers: help, an error, another verb.
 fn parse_frequent_verb() -> Option<ArgMatches> {
     let name = std::env::args_os().nth(1)?.into_string().ok()?;
-    let verb = Command::new(name);
-    let verb = match verb.get_name() {
+    let verb = create_verb(&name)?;
+    let command = Global::augment_args(Command::new("imagegen")).subcommand(verb);
+    command.try_get_matches().ok()
+}
+
+/// The arguments of a verb that is started for every image, or for every cluster; none for other verbs.
+pub(super) fn create_verb(name: &str) -> Option<Command> {
+    let verb = Command::new(name.to_owned());
+    Some(match name {
         "build" => BuildArgs::augment_args(verb),
+        "cluster-manifests" => ClusterManifestsArgs::augment_args(verb),
+        "join-data" => JoinDataArgs::augment_args(verb),
         "lock" => LockArgs::augment_args(verb),
         "plan" => PlanArgs::augment_args(verb),
         "render" => RenderArgs::augment_args(verb),
         _ => return None,
-    };
-    let command = Global::augment_args(Command::new("imagegen")).subcommand(verb);
-    command.try_get_matches().ok()
+    })
 }
 
 /// A variable of the environment that is empty says nothing: pipelines set them from values that may be unset.

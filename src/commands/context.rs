@@ -11,19 +11,24 @@ use crate::ui::Printer;
 
 /// # Errors
 /// As the verb's stages; its class decides the exit code.
-pub fn run_command(cli: Cli, printer: &Printer) -> Result<()> {
+pub fn run_command(mut cli: Cli, printer: &Printer) -> Result<()> {
     let start = Instant::now();
     if printer.is_verbose() {
         for line in describe_inputs(&cli) {
             printer.print_detail(&line);
         }
     }
+    let given = cli.given.take();
     let outcome = super::run_verb(cli, printer);
     printer.print_detail(&format!(
         "finished after {:.1} s",
         start.elapsed().as_secs_f32()
     ));
-    outcome
+    outcome?;
+    if let Some(next) = given.and_then(|given| given.find_next()) {
+        printer.print_next(&next);
+    }
+    Ok(())
 }
 
 fn describe_inputs(cli: &Cli) -> Vec<String> {
