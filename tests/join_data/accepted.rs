@@ -8,7 +8,8 @@ use imagegen::model::policy::matches_pattern;
 use imagegen::selection::read_trees;
 use serde_json::{Value, json};
 
-use super::{test, yaml};
+use super::{HASH, TOKEN, test, yaml};
+use crate::catalog::forget_survey;
 use crate::support::Test;
 
 /// The settings of published templates: cloudbase-init renders what Cluster API writes.
@@ -194,6 +195,7 @@ fn values_have_the_form_that_the_kubelet_reads() {
             "cloud-provider=azure feature-gates=DisableCloudProviders=true,DisableCloudProviders=F",
         ),
         ("1.21", "reserved-cpus=0"),
+        ("1.37", "reserved-cpus=0"),
         (
             "1.36",
             "reserved-cpus=0 feature-gates=WindowsCPUAndMemoryAffinity=true",
@@ -391,16 +393,19 @@ fn arguments_that_the_node_leaves_out_are_warned_of() {
 /// What the programs of a line that is not surveyed take is not known: a new name is no error.
 #[test]
 fn a_line_that_is_not_surveyed_is_warned_of() {
-    let out = test("--k8s 1.37 --format json --kubelet-arg feature-gates=NewIn137=true --kubelet-arg new-flag=1")
-        .succeeds();
+    let catalog = forget_survey().env("T", TOKEN);
+    let out = catalog.bare().run(&format!(
+        "join-data --endpoint api.example.com:6443 --token-env T --ca-cert-hash {HASH} --k8s 1.37 --manifests mine \
+         --format json --kubelet-arg feature-gates=NewIn137=true --kubelet-arg new-flag=1"
+    ));
     let warnings = yaml(&out.stdout)["warnings"].to_string();
     for said in ["1.37 are not surveyed", "`NewIn137`", "`--new-flag`"] {
         assert!(warnings.contains(said), "{warnings}");
         assert!(out.stderr.contains(said), "{}", out.stderr);
     }
-    let manifests = Test::new()
-        .line("cluster-manifests --k8s 1.37 --cni flannel-overlay --endpoint a.example:6443 --format json")
-        .succeeds();
+    let manifests = catalog.bare().run(
+        "cluster-manifests --k8s 1.37 --cni flannel-overlay --endpoint a.example:6443 --manifests mine --format json",
+    );
     let warnings = yaml(&manifests.stdout)["warnings"].to_string();
     assert!(warnings.contains("1.37 are not surveyed"), "{warnings}");
 }
