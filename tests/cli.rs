@@ -51,7 +51,7 @@ fn bad_input_is_named_with_its_remedy() {
         (
             "plan --target azure --k8s 1.36.99",
             3,
-            "the latest known of 1.36 is 1.36.4",
+            "the latest known of 1.36 is 1.36.6",
         ),
         (
             "plan --target azure --k8s stabel",
@@ -66,7 +66,7 @@ fn bad_input_is_named_with_its_remedy() {
         (
             "plan --target azure --k8s 1.030.1",
             3,
-            "give a release such as `1.36.4`",
+            "give a release such as `1.37.2`",
         ),
         (
             "plan --target azure --k8s 1.30.1+k3s1",
@@ -330,7 +330,7 @@ fn a_stale_lock_says_what_moved() {
             "run `imagegen lock`",
         ],
     );
-    build("build --target azure --k8s 1.20.0 --component crictl=1.20.0 --no-bake")
+    build("build --target azure --k8s 1.20.0 --component cni-plugins=1.9.1 --no-bake")
         .fails(3, &["imagegen.lock.json is stale"]);
     build("build --target azure --k8s 1.20.5 --no-bake --ignore-lock").succeeds();
     Test::new()
@@ -351,10 +351,13 @@ fn a_bake_refuses_what_is_unpinned_and_what_is_missing() {
             &["no value for required variables: location, managed_image_resource_group_name"],
         );
     let ready = "--target azure --k8s 1.20.0 --var location=westeurope --var managed_image_resource_group_name=rg";
-    Test::new().line("build --offline").line(ready).fails(
-        4,
-        &["wins 0.1.3", "is not in the store", "run `imagegen fetch`"],
-    );
+    Test::new()
+        .line("build --offline --component wins=0.1.3")
+        .line(ready)
+        .fails(
+            4,
+            &["wins 0.1.3", "is not in the store", "run `imagegen fetch`"],
+        );
     Test::new()
         .line("build --offline --out o --host-access services")
         .line(ready)

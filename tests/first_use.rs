@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 
+use crate::support::planned::SINGLY;
 use crate::support::{Test, files};
 
 const READY: &str = "--target azure --k8s 1.36.4 --var location=westeurope --var managed_image_resource_group_name=rg";
@@ -187,6 +188,7 @@ fn the_example_of_pin_works_and_its_plan_is_pinned() {
     std::fs::rename(test.folder.join("catalog"), plan.folder.join("catalog")).expect("catalog");
     let plan = plan
         .line("plan --target host --k8s 1.36.4 --manifests catalog")
+        .line(SINGLY)
         .succeeds()
         .stdout;
     assert!(!plan.contains("unpinned"), "{plan}");

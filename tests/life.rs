@@ -293,18 +293,11 @@ fn plans_say_what_a_user_must_bring() {
         (
             "1.30",
             "windows-container-networking",
-            None,
+            Some("0.3.0"),
             Some("sdnbridge"),
             "--override windows-container-networking.sha256=",
         ),
-        (
-            "1.30",
-            "windows-container-networking",
-            None,
-            Some("sdnoverlay"),
-            "--override windows-container-networking.sha256=",
-        ),
-        ("1.20.0", "wins", None, None, "imagegen lock"),
+        ("1.20.0", "wins", Some("0.1.3"), None, "imagegen lock"),
     ] {
         let components = version
             .map(|version| (component.to_owned(), version.parse().expect("a version")))

@@ -26,11 +26,15 @@ fn supported_pairs_are_planned_predicted_and_rendered() {
     let lines = lines();
     let mut pairs = 0;
     for line in &lines {
-        for windows in &line.windows {
-            let selection = format!(
-                "--target azure --k8s {} --windows {} --runtime containerd",
-                line.latest, windows.value
-            );
+        for (index, windows) in line.windows.iter().enumerate() {
+            // The first is the default, which is asked for by the line's number alone.
+            let selection = match index {
+                0 => format!("--target azure --k8s {}", line.minor),
+                _ => format!(
+                    "--target azure --k8s {} --windows {} --runtime containerd",
+                    line.latest, windows.value
+                ),
+            };
             let state = Test::new()
                 .line("plan --state --format json")
                 .line(&selection)
@@ -41,6 +45,10 @@ fn supported_pairs_are_planned_predicted_and_rendered() {
             let built = Test::new().line("build --no-bake --out o").line(&selection);
             built.succeeds();
             assert!(built.exists("o/payload.zip"), "{selection}");
+            if index == 0 {
+                let lock = serde_json::from_str(&built.text("o/imagegen.lock.json")).expect("JSON");
+                check_default(line, &lock);
+            }
             pairs += 1;
         }
     }
@@ -49,6 +57,18 @@ fn supported_pairs_are_planned_predicted_and_rendered() {
         "{} lines, {pairs} pairs",
         lines.len()
     );
+}
+
+/// Who names a line alone gets its newest release, and no byte that a later `lock` would have to pin.
+fn check_default(line: &KubernetesLine, lock: &Value) {
+    let newest = line.patches.iter().max().expect("a release");
+    assert_eq!(lock["kubernetes"], newest.as_str(), "{}", line.minor);
+    let artifacts = lock["artifacts"].as_array().expect("artifacts");
+    for artifact in artifacts {
+        let digests = artifact["digests"].as_array().map_or(0, Vec::len);
+        assert!(digests > 0, "{}: {}", line.minor, artifact["component"]);
+    }
+    assert!(artifacts.len() >= 4, "{}: {artifacts:#?}", line.minor);
 }
 
 /// Every flag and gate that a service of the machine starts with is known to the real program.
@@ -207,7 +227,7 @@ fn impossible_combinations_are_refused_with_the_nearest_good_choice() {
             "image_version",
         ),
         (
-            "--k8s 1.20.0 --cni win-overlay --component cni-plugins=0.8.7",
+            "--k8s 1.20.0 --runtime containerd --cni win-overlay --component cni-plugins=0.8.7",
             "win-overlay-hcn",
             "sdnoverlay",
         ),

@@ -26,10 +26,11 @@ mod unproven;
 use serde_json::{Value, json};
 
 use crate::mirror::site::{Site, proven};
+use crate::support::planned::SINGLY;
 
 const WINS: &str = "https://github.com/rancher/wins/releases/download/v0.1.3/wins.exe";
 const WINS_SUMS: &str = "https://github.com/rancher/wins/releases/download/v0.1.3/sha256sum.txt";
-const OLD: &str = "--target azure --k8s 1.20.0 --host-access wins";
+const OLD: &str = "--target azure --k8s 1.20.0 --host-access wins --component wins=0.1.3";
 const NEW: &str = "--target azure --k8s 1.36.4";
 
 #[test]
@@ -157,6 +158,7 @@ fn declared_proofs_that_were_not_asked_for_are_named() {
     let plan = crate::support::Test::new()
         .line("plan")
         .line(NEW)
+        .line(SINGLY)
         .succeeds()
         .stdout;
     assert!(

@@ -95,8 +95,6 @@ pub struct Group {
     /// Only where the user names the component.
     #[serde(default)]
     pub on_request: bool,
-    /// Warning of the plan about a lack where this could be asked for and was not.
-    pub lacking: Option<String>,
     /// Only where the pod network names it.
     #[serde(default)]
     pub by_network: bool,
@@ -119,7 +117,6 @@ impl Group {
             name: name.clone(),
             when: own.when.clone(),
             on_request: false,
-            lacking: None,
             by_network: false,
             alternatives: vec![vec![part]],
             reason: own.reason.clone(),

@@ -123,11 +123,6 @@ pub(super) fn is_tool(name: &str) -> bool {
     name.starts_with("packer")
 }
 
-fn warn_of_lack(group: &Group) -> Option<Warning> {
-    let message = group.lacking.clone()?;
-    Some(Warning::new(Code::LACKING, group.name.to_string(), message))
-}
-
 /// Groups of components that are in no group of the catalog, and that the network or the user names.
 fn list_own_contents(
     resolver: &Resolver<'_>,
@@ -166,8 +161,8 @@ struct Found {
 }
 
 impl GroupChooser<'_, '_> {
-    /// Whether the group belongs to this image; warns of a group that somebody may miss.
-    fn is_wanted(&mut self, group: &Group) -> bool {
+    /// Whether the group belongs to this image.
+    fn is_wanted(&self, group: &Group) -> bool {
         let ChosenPlatform {
             conditions,
             network,
@@ -181,14 +176,8 @@ impl GroupChooser<'_, '_> {
         if group.by_network && !network.components.contains(&group.name) {
             return false;
         }
-        if !group.on_request {
-            return true;
-        }
-        let is_named = list_parts(group).any(|part| asked.contains_key(part.component.as_str()));
-        if !is_named {
-            self.resolver.warnings.extend(warn_of_lack(group));
-        }
-        is_named
+        !group.on_request
+            || list_parts(group).any(|part| asked.contains_key(part.component.as_str()))
     }
 
     fn choose_group(&mut self, group: &Group) -> Result<Option<PlannedGroup>> {
@@ -250,16 +239,13 @@ impl GroupChooser<'_, '_> {
     /// Most overridden first, then fewest without a pin.
     fn rank_artifacts(&self, artifacts: &[PlannedArtifact]) -> (Reverse<usize>, usize) {
         let overrides = &self.resolver.selection.overrides;
-        let updated = &self.resolver.world.updated;
         let mut overridden = 0;
         let mut unpinned = 0;
         for artifact in artifacts {
             if overrides.contains_key(artifact.component.as_str()) {
                 overridden += 1;
             }
-            // Nobody can have pinned what an update found: that is no reason to take another layout.
-            let is_update = updated.values().any(|version| *version == artifact.version);
-            if !artifact.is_pinned() && !is_update {
+            if !artifact.is_pinned() {
                 unpinned += 1;
             }
         }

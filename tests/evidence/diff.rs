@@ -6,7 +6,9 @@ use serde_json::{Value, json};
 
 use crate::support::{Test, program};
 
-const OLD: &str = "--target azure --k8s 1.36.3 --var image_version=20348.2700.240907";
+const OLD: &str = "--target azure --k8s 1.36.3 --var image_version=20348.2762.241009";
+/// Its kubelet has known flaws, of which the lockfile warns.
+const FLAWED: &str = "--target azure --k8s 1.31.0 --var image_version=20348.2762.241009";
 const NEW: &str = "--target azure --k8s 1.36.4 --var image_version=20348.2966.241205";
 
 /// A step of the user's own.
@@ -43,18 +45,18 @@ fn find<'a>(diff: &'a Value, part: &str, key: &str, name: &str) -> &'a Value {
 fn two_releases_read_like_release_notes() {
     let test = locks(OLD, NEW);
     let diff = read_diff(&test, "old.json new.json");
-    let kubelet = find(&diff, "components", "component", "kubelet");
-    assert_eq!(kubelet["change"], "updated");
+    let node = find(&diff, "components", "component", "kubernetes-node");
+    assert_eq!(node["change"], "updated");
     assert_eq!(
-        (&kubelet["from"], &kubelet["to"]),
+        (&node["from"], &node["to"]),
         (&"1.36.3".into(), &"1.36.4".into())
     );
     assert!(
-        kubelet["reason"]
+        node["reason"]
             .as_str()
             .is_some_and(|it| it.contains("Kubernetes"))
     );
-    let notes = kubelet["releaseNotes"].as_str().expect("release notes");
+    let notes = node["releaseNotes"].as_str().expect("release notes");
     assert!(notes.ends_with("CHANGELOG-1.36.md"), "{notes}");
     let base = find(&diff, "build", "path", "baseImage.image_version");
     assert_eq!(base["to"], "20348.2966.241205");
@@ -74,7 +76,7 @@ fn two_releases_read_like_release_notes() {
     }
     let markdown = test.prints("diff old.json new.json --format markdown");
     assert!(
-        markdown.contains("| updated | `kubelet` | 1.36.3 -&gt; 1.36.4 |"),
+        markdown.contains("| updated | `kubernetes-node` | 1.36.3 -&gt; 1.36.4 |"),
         "{markdown}"
     );
     assert!(
@@ -113,7 +115,7 @@ fn a_difference_is_exit_code_1_on_request() {
         ran.stdout
     );
     // A part that is equal is no difference.
-    let test = locks(OLD, &OLD.replace("20348.2700.240907", "20348.2966.241205"));
+    let test = locks(OLD, &OLD.replace("20348.2762.241009", "20348.2966.241205"));
     for part in ["components", "machine"] {
         let ran = test.run_with(&format!("diff old.json new.json --exit-code --only {part}"));
         assert_eq!(ran.code, Some(0), "{part}: {}", ran.stdout);
@@ -147,12 +149,12 @@ fn other_bytes_under_one_version_are_loud() {
 fn weaken_lock(test: Test) -> Test {
     let mut lock: Value = serde_json::from_str(&test.text("new.json")).expect("JSON");
     let artifacts = lock["artifacts"].as_array_mut().expect("artifacts");
-    let kubelet = artifacts
+    let node = artifacts
         .iter_mut()
-        .find(|it| it["component"] == "kubelet")
-        .expect("kubelet");
-    kubelet["digests"][0]["confidence"] = "low".into();
-    kubelet["evidence"] = json!([]);
+        .find(|it| it["component"] == "kubernetes-node")
+        .expect("the archive");
+    node["digests"][0]["confidence"] = "low".into();
+    node["evidence"] = json!([]);
     lock["pause"] = "registry.example.com/pause:3.10".into();
     lock["warnings"] = json!([]);
     test.file("new.json", &lock.to_string())
@@ -160,7 +162,7 @@ fn weaken_lock(test: Test) -> Test {
 
 #[test]
 fn what_was_proven_and_is_no_longer_is_a_difference() {
-    let test = locks(OLD, OLD);
+    let test = locks(FLAWED, FLAWED);
     let mut lock: Value = serde_json::from_str(&test.text("old.json")).expect("JSON");
     let artifacts = lock["artifacts"].as_array_mut().expect("artifacts");
     for artifact in artifacts {
@@ -173,11 +175,11 @@ fn what_was_proven_and_is_no_longer_is_a_difference() {
         .file("new.json", &lock.to_string());
     let test = weaken_lock(test);
     let diff = read_diff(&test, "old.json new.json");
-    let kubelet = find(&diff, "components", "component", "kubelet");
-    assert_eq!(kubelet["change"], "changed");
-    let fields = kubelet["fields"].as_array().expect("fields");
+    let node = find(&diff, "components", "component", "kubernetes-node");
+    assert_eq!(node["change"], "changed");
+    let fields = node["fields"].as_array().expect("fields");
     let confidence = &fields[0];
-    assert_eq!(confidence["path"], "confidence.sha256", "{kubelet}");
+    assert_eq!(confidence["path"], "confidence.sha512", "{node}");
     assert_eq!(confidence["to"], "low");
     assert_eq!(fields[1]["path"], "proofs");
     assert_eq!(fields[1]["removed"], json!(["pin verified"]));
@@ -269,9 +271,9 @@ fn a_path_is_compared_with_itself_in_a_commit() {
     let test = test.file("images/node.json", &definition("1.36.4"));
     let before = test.read(".git/index");
     let diff = read_diff(&test, "images/node.json --base HEAD");
-    let kubelet = find(&diff, "components", "component", "kubelet");
+    let node = find(&diff, "components", "component", "kubernetes-node");
     assert_eq!(
-        (&kubelet["from"], &kubelet["to"]),
+        (&node["from"], &node["to"]),
         (&"1.36.3".into(), &"1.36.4".into())
     );
     assert_eq!(diff["from"], "images/node.json at HEAD");

@@ -1,7 +1,6 @@
 //! Agents, images and the pause image of a node.
 
 use imagegen::model::definition::ImageDefinition;
-use imagegen::model::plan::Plan;
 use imagegen::planning::resolve_plan;
 use imagegen::selection::read_trees;
 use serde_json::{Value, json};
@@ -10,56 +9,18 @@ use super::{make_node, select, text};
 use crate::support::root;
 
 /// containerd gives the host's network to `HostProcess` pods alone, so pods of agents that come through wins need a
-/// network to start with: the image has one, or its plan says how to bring it.
+/// network to start with, which the image has.
 #[test]
-fn agents_without_the_network_of_the_host_can_start_or_the_plan_says_why_not() {
+fn agents_without_the_network_of_the_host_can_start() {
     let trees = read_trees(None).expect("the catalog");
-    let with_plugin = |selection: ImageDefinition| ImageDefinition {
-        components: [(
-            "windows-container-networking".to_owned(),
-            "0.3.1".parse().expect("a version"),
-        )]
-        .into(),
-        ..selection
-    };
     for minor in ["1.19", "1.20.0", "1.21", "1.22"] {
         for cni in ["none", "flannel-hostgw", "flannel-overlay", "calico"] {
             let selection = ImageDefinition {
                 cni: cni.parse().ok(),
+                host_access: "wins".parse().ok(),
+                runtime: "containerd".parse().ok(),
                 ..select("azure", minor)
             };
-            let selection = ImageDefinition {
-                host_access: "wins".parse().ok(),
-                ..selection
-            };
-            let selection = ImageDefinition {
-                runtime: "containerd".parse().ok(),
-                ..selection
-            };
-            let plan = resolve_plan(&selection, &trees).expect("a plan");
-            let warned = |plan: &Plan| {
-                let lacking = plan
-                    .warnings()
-                    .into_iter()
-                    .filter(|warning| warning.id == "lacking");
-                lacking
-                    .filter(|warning| {
-                        warning
-                            .message
-                            .contains("--override windows-container-networking")
-                    })
-                    .count()
-            };
-            assert_eq!(warned(&plan), 1, "{minor} {cni}");
-            let node = make_node(&selection, &trees).expect("a plan");
-            assert!(node.facts("startNetwork").is_empty(), "{minor} {cni}");
-
-            let selection = with_plugin(selection);
-            assert_eq!(
-                warned(&resolve_plan(&selection, &trees).expect("a plan")),
-                0,
-                "{minor} {cni}"
-            );
             let node = make_node(&selection, &trees).expect("a plan");
             let path = r"C:\k\cni\0-containerd-nat.json";
             assert_eq!(node.facts("startNetwork"), [path], "{minor} {cni}");
@@ -75,13 +36,6 @@ fn agents_without_the_network_of_the_host_can_start_or_the_plan_says_why_not() {
             assert!(plugin, "{minor} {cni}");
         }
     }
-    let hostprocess = resolve_plan(&select("azure", "1.36.4"), &trees).expect("a plan");
-    assert!(
-        hostprocess
-            .warnings()
-            .iter()
-            .all(|warning| warning.id != "lacking")
-    );
     for (script, call) in [
         (
             "provisioners/node/Join.ps1",

@@ -79,7 +79,7 @@ fn the_regulated_policy_is_satisfied_by_signed_builds_alone() {
         "lock --target azure --k8s 1.20.0 --host-access wins --policy policy.json",
         3,
         &[
-            "wins 0.1.3: the component is forbidden",
+            "wins 0.5.5: the component is forbidden",
             "[policy-forbidden-components]",
             "--host-access services",
         ],

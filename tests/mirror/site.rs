@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 
 use crate::fetch::tls::{certificates, config};
 use crate::support::archives::{pack_artifact, stand_in};
-use crate::support::planned::list_artifacts;
+use crate::support::planned::{SINGLY, list_artifacts};
 use crate::support::server::{Asked, Server, status, whole};
 use crate::support::{Ran, Test, program};
 
@@ -119,8 +119,9 @@ impl Site {
         fs::write(self.home.folder.join(name), bytes).expect("file");
     }
 
-    /// Serves bytes of our own for all that a selection plans. What the catalog pins gets our
-    /// digests by an override; for the rest its publisher's SHA-256 files are made.
+    /// Serves bytes of our own for all that a selection plans. What the catalog pins gets our digests by an override;
+    /// for the rest its publisher's SHA-256 files are made. Of Kubernetes 1.36.4, the catalog pins all single programs
+    /// but one: they are taken one by one.
     pub fn stock(&mut self, selection: &str) {
         self.stock_with(selection, false, &stand_in);
     }
@@ -133,7 +134,12 @@ impl Site {
         proofs: bool,
         bytes: &dyn Fn(&Value) -> Vec<u8>,
     ) -> Vec<Value> {
-        let artifacts = list_artifacts(&format!("plan {selection}")).to_vec();
+        let singly = if selection.contains("--k8s 1.36.4") {
+            SINGLY
+        } else {
+            ""
+        };
+        let artifacts = list_artifacts(&format!("plan {selection} {singly}")).to_vec();
         self.planned.clone_from(&artifacts);
         for artifact in &artifacts {
             self.publish(artifact, &bytes(artifact), proofs);

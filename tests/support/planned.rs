@@ -10,6 +10,10 @@ use super::Test;
 /// By the line that planned them: many tests want the same.
 static PLANNED: Mutex<BTreeMap<String, Arc<[Value]>>> = Mutex::new(BTreeMap::new());
 
+/// Takes the programs of Kubernetes one by one instead of from their archive, as an override of one of them does.
+pub const SINGLY: &str = "--override \
+    kubelet.sha256=5151515151515151515151515151515151515151515151515151515151515151";
+
 /// Artifacts of a line such as `plan --target azure --k8s 1.36.0`, which reads no file.
 #[track_caller]
 pub fn list_artifacts(line: &str) -> Arc<[Value]> {

@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use crate::support::Test;
+use crate::support::planned::SINGLY;
 
 #[test]
 fn a_policy_says_rule_artifact_and_remedy() {
@@ -12,7 +13,7 @@ fn a_policy_says_rule_artifact_and_remedy() {
             "--k8s 1.20.0",
             3,
             &[
-                "wins 0.1.3: the component is forbidden [policy-forbidden-components]",
+                "wins 0.5.5: the component is forbidden [policy-forbidden-components]",
                 "hint: choose `--host-access services`",
             ][..],
         ),
@@ -258,7 +259,7 @@ fn an_archive_for_a_machine_needs_the_policys_proofs() {
         .file("policy.json", rule)
         .line("build")
         .line(line)
-        .stocked(&format!("plan {line}"));
+        .stocked(&format!("plan {line} {SINGLY}"));
     test.succeeds();
     std::fs::remove_dir_all(test.folder.join("imagegen-out")).expect("folder");
     // Declared, but the bytes do not carry it: with and without a policy.

@@ -6,7 +6,6 @@ codes! {
     "warning"
     Selection FLOATING_BASE_IMAGE "floating-base-image" "The platform chooses the newest base image in each build, and the lockfile does not fix it.",
     Selection GUEST_HEADERS "guest-headers" "The guest downloads this artifact without the headers of the override; the server must answer without them.",
-    Selection LACKING "lacking" "The image does not contain something that a node usually has; the message says how to add it.",
     Selection NEWER_RELEASE "newer-release" "The lockfile selects a Kubernetes release that is newer than the catalog; flags and fields are checked against earlier releases.",
     Selection NOT_SURVEYED "not-surveyed" "The programs of the Kubernetes line are not surveyed: flags, feature gates and fields are not checked.",
     Selection OVERRIDE_CONTRADICTS_CATALOG "override-contradicts-catalog" "An override states another digest than the catalog for the same URL.",
