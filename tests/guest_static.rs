@@ -10,22 +10,19 @@ mod kept;
 mod laws;
 mod programs;
 mod redirects;
+mod results;
 mod rules;
 mod script;
 mod texts;
 mod traps;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
-use std::process::Command;
 
 use imagegen::windows::resource::ResourceKind;
 use rules::{called, commands, forms, layout, model, platforms, resources, syntax, windows_only};
 use script::{Script, known, root, scripts_below};
 use serde_json::Value;
 use walkdir::WalkDir;
-
-use crate::support::Test;
 
 fn assert_none(findings: &[String]) {
     assert!(findings.is_empty(), "{}", findings.join("\n"));
@@ -207,92 +204,6 @@ fn the_simulated_plan_has_every_type() {
         seen.insert(resource["type"].as_str().unwrap().to_owned());
     }
     assert_eq!(seen, model().into_keys().collect());
-}
-
-/// Runs the real engine on a simulated machine, where there is a PowerShell 7: the plan with every type, and plans of
-/// every Kubernetes line and of every target.
-#[test]
-fn the_engine_applies_plans_on_a_simulated_machine() {
-    if Command::new("pwsh").arg("-Version").output().is_err() {
-        println!("skipped: needs pwsh");
-        return;
-    }
-    run_in_pwsh(None);
-    let plans = tempfile::tempdir().unwrap();
-    for line in selections() {
-        let test = Test::new().line("render --out workspace").line(&line);
-        test.succeeds();
-        let name = format!("{}.json", line.replace(' ', "_"));
-        std::fs::write(
-            plans.path().join(name),
-            test.read("workspace/guest-plan.json"),
-        )
-        .unwrap();
-    }
-    run_in_pwsh(Some(plans.path()));
-}
-
-/// A selection for each Kubernetes line, and one for each target.
-fn selections() -> Vec<String> {
-    let list = |kind: &str, name: &str| -> Vec<String> {
-        let listed = Test::new()
-            .line("list --format json")
-            .line(kind)
-            .succeeds()
-            .stdout;
-        let listed: Value = serde_json::from_str(&listed).unwrap();
-        listed["items"]
-            .as_array()
-            .unwrap()
-            .iter()
-            .map(|row| row[name].as_str().unwrap().to_owned())
-            .collect()
-    };
-    let lines = list("kubernetes", "minor")
-        .into_iter()
-        .map(|line| format!("--target azure --k8s {line}"));
-    let targets = list("targets", "name")
-        .into_iter()
-        .map(|target| format!("--target {target}"));
-    lines.chain(targets).collect()
-}
-
-#[test]
-fn simulated_lives_are_those_of_every_line_and_target() {
-    let all = selections();
-    assert!(all.len() >= 21 + 12, "{all:?}");
-    for needed in [
-        "--target azure --k8s 1.17",
-        "--target azure --k8s 1.37",
-        "--target aws",
-        "--target host",
-    ] {
-        assert!(all.iter().any(|line| line == needed), "{needed}: {all:?}");
-    }
-}
-
-fn run_in_pwsh(plans: Option<&Path>) {
-    let mut command = Command::new("pwsh");
-    command
-        .args(["-NoProfile", "-NonInteractive", "-File"])
-        .arg(root().join("tests/guest/run.ps1"));
-    if let Some(plans) = plans {
-        command.arg("-Plan").arg(plans);
-    }
-    let output = command.output().unwrap();
-    let (text, errors) = (
-        String::from_utf8_lossy(&output.stdout),
-        String::from_utf8_lossy(&output.stderr),
-    );
-    let failed: Vec<&str> = text
-        .lines()
-        .filter(|line| !line.starts_with("ok: "))
-        .collect();
-    assert!(
-        output.status.success(),
-        "{plans:?}\n{}\n{errors}",
-        failed.join("\n")
-    );
 }
 
 /// Every rule finds the defect that it is there for, in a script that is good without it.

@@ -1,29 +1,43 @@
 <#
 .SYNOPSIS
-Applies guest plans with the real engine on a simulated Windows, then breaks things.
+Runs the cases of the guest: the real engine and node scripts on a simulated Windows, by Pester.
 
 .DESCRIPTION
-Needs PowerShell 7 with curl and tar on a system without a drive C:; elsewhere it says so and does nothing. Every
-world begins empty. Its mirror holds made-up bytes for every URL of the plan, and the digests of the plan, those of
-members of archives among them, are replaced by theirs.
-Each check is a line, `ok: NAME` or `FAILED: NAME`. A case that throws is a failure, and the next one begins.
-Exit codes: 0 every check passed, 1 one failed or there was none.
+Needs PowerShell 7 with curl and tar on a system without a drive C:; elsewhere it says so and does nothing.
+Needs Pester 5 or newer. A case is a Describe of a file *.Tests.ps1, and its tests are steps in order on one
+machine. Files run side by side in processes, each with a machine of its own.
+Exit codes: 0 every test passed, 1 one failed or there was none, 2 Pester is missing.
+
+.PARAMETER Case
+Names of cases, or of one test as CASE.TEST; `*` stands for anything.
+
+.PARAMETER Tag
+Cases of these tags: engine, matrix, node, installer, laws, life.
 
 .PARAMETER Plan
-A rendered guest-plan.json, its workspace, or a folder of plans: their lives are played, and nothing else. Without
-it, plan.json beside this script, which has every type, and all cases.
+A rendered guest-plan.json, its workspace, or a folder of plans: their lives are played as well.
 
 .PARAMETER Provisioners
 The folder with engine and resources.
+
+.PARAMETER Report
+File that gets the results as JUnit XML.
+
+.PARAMETER Jobs
+Number of processes.
 
 .EXAMPLE
 pwsh -NoProfile -File tests/guest/run.ps1
 
 .EXAMPLE
-pwsh -NoProfile -File tests/guest/run.ps1 -Plan workspace/guest-plan.json
+pwsh -NoProfile -File tests/guest/run.ps1 -Case Drift
+
+.EXAMPLE
+pwsh -NoProfile -File tests/guest/run.ps1 -Tag life -Plan workspace -Report results.xml
 #>
 [CmdletBinding()]
-param([string] $Plan, [string] $Provisioners, [string[]] $Case = @())
+param([string[]] $Case = @(), [string[]] $Tag = @(), [string] $Plan, [string] $Provisioners, [string] $Report,
+    [int] $Jobs = [Environment]::ProcessorCount)
 Set-StrictMode -Version 3.0
 $ErrorActionPreference = 'Stop'
 $ProgressPreference = 'SilentlyContinue'
@@ -31,89 +45,56 @@ if ($PSVersionTable.PSVersion.Major -lt 7 -or [IO.Directory]::Exists('C:\')) {
     Write-Output -InputObject 'skipped: the simulation needs PowerShell 7 on a system without a drive C:'
     exit 0
 }
-# Whole paths, because the current folder changes.
+$found = @(Get-Module -Name 'Pester' -ListAvailable | Where-Object { $_.Version.Major -ge 5 })
+if ($found.Count -eq 0) {
+    $text = 'needs Pester 5 or newer: Install-Module -Name Pester -MinimumVersion 5.0 -Scope CurrentUser -Force'
+    Write-Output -InputObject "$text -SkipPublisherCheck"
+    exit 2
+}
+. "$PSScriptRoot/world/report.ps1"
+# With -File a list is one text.
+$Case = @($Case | ForEach-Object { $_.Split(',') })
+$Tag = @($Tag | ForEach-Object { $_.Split(',') })
+
+# Plans by their whole paths.
+function Get-PlanFile {
+    param([string] $Path)
+    if ([IO.File]::Exists("$Path/guest-plan.json")) { return "$Path/guest-plan.json" }
+    if ([IO.Directory]::Exists($Path)) { return [IO.Directory]::GetFiles($Path, '*.json') | Sort-Object }
+    $Path
+}
+
 $given = $ExecutionContext.SessionState.Path
 if (-not $Provisioners) { $Provisioners = "$PSScriptRoot/../../provisioners" }
-$Provisioners = [IO.Path]::GetFullPath($given.GetUnresolvedProviderPathFromPSPath($Provisioners))
-$plans = @()
+$root = [IO.Path]::GetFullPath($given.GetUnresolvedProviderPathFromPSPath($Provisioners))
+$work = Join-Path -Path ([IO.Path]::GetTempPath()) -ChildPath "imagegen-$([guid]::NewGuid().ToString('N'))"
+$asked = @{ Case = $Case; Tag = $Tag }
+$items = @(Select-CaseFile @asked | ForEach-Object { @{ path = $_; plan = '' } })
 if ($Plan) {
-    $Plan = $given.GetUnresolvedProviderPathFromPSPath($Plan)
-    $plans = @($Plan)
-    if ([IO.File]::Exists("$Plan/guest-plan.json")) {
-        $plans = @("$Plan/guest-plan.json")
-    } elseif ([IO.Directory]::Exists($Plan)) {
-        $plans = @([IO.Directory]::GetFiles($Plan, '*.json') | Sort-Object)
+    $files = @(Select-CaseFile @asked | Where-Object { $_.EndsWith('plan.Tests.ps1') })
+    foreach ($file in Get-PlanFile -Path $given.GetUnresolvedProviderPathFromPSPath($Plan)) {
+        $items += @($files | ForEach-Object { @{ path = $_; plan = [IO.Path]::GetFullPath($file) } })
     }
 }
-$script:Passed = 0
-$script:Failed = 0
-$script:World = Join-Path -Path ([IO.Path]::GetTempPath()) -ChildPath "imagegen-$([guid]::NewGuid().ToString('N'))"
-# The simulation, which stands in for engine/Windows.ps1.
-$script:PlatformFile = "$PSScriptRoot/Simulated.ps1"
-
-. "$Provisioners/engine/Tools.ps1"
-. "$PSScriptRoot/Simulated.ps1"
-. "$PSScriptRoot/script-paths.ps1"
-. "$PSScriptRoot/world/checks.ps1"
-. "$PSScriptRoot/world/mirror.ps1"
-. "$PSScriptRoot/world/machine.ps1"
-. "$PSScriptRoot/world/engine.ps1"
-. "$PSScriptRoot/install.ps1"
-. "$PSScriptRoot/laws.ps1"
-. "$PSScriptRoot/cases/life-cases.ps1"
-. "$PSScriptRoot/cases/download-cases.ps1"
-. "$PSScriptRoot/cases/content-cases.ps1"
-. "$PSScriptRoot/cases/refusal-cases.ps1"
-. "$PSScriptRoot/matrix/file-breaks.ps1"
-. "$PSScriptRoot/matrix/system-breaks.ps1"
-. "$PSScriptRoot/matrix/matrix-cases.ps1"
-. "$PSScriptRoot/node/node-world.ps1"
-. "$PSScriptRoot/node/life-of-node.ps1"
-. "$PSScriptRoot/node/log-cases.ps1"
-. "$PSScriptRoot/node/upgrade-cases.ps1"
-. "$PSScriptRoot/node/network-cases.ps1"
-. "$PSScriptRoot/node/cut-cases.ps1"
-. "$PSScriptRoot/node/platform-cases.ps1"
-. "$PSScriptRoot/laws/fact-laws.ps1"
-. "$PSScriptRoot/laws/service-laws.ps1"
-. "$PSScriptRoot/laws/file-laws.ps1"
-. "$PSScriptRoot/laws/handle-laws.ps1"
-. "$PSScriptRoot/laws/system-laws.ps1"
-. "$PSScriptRoot/laws/image-laws.ps1"
-. "$PSScriptRoot/laws/step-laws.ps1"
-. "$PSScriptRoot/laws/account-laws.ps1"
-. "$PSScriptRoot/laws/agent-laws.ps1"
-. "$PSScriptRoot/laws/update-laws.ps1"
-
-function Test-OwnPlan {
-    param([string] $Source)
-    $cases = 'WholeLife', 'Check', 'Drift', 'Download', 'Redirect', 'LockedFile', 'Media', 'Member', 'ImageImport',
-        'Prepare', 'TimeLimit', 'Refusal', 'Signature', 'Fact', 'RefusedFact', 'LaterFact', 'TaskFact', 'Matrix',
-        'ServiceManager', 'PendingService', 'RefusedStart', 'RecoveryAction', 'FileReplacement', 'TarMember',
-        'RegistryKind', 'WholeMachine', 'ProcessLife', 'MachineAnswer', 'SysprepEffect', 'UpdateOutcome',
-        'StoreContent', 'DiskLaw', 'UserPackageLaw', 'PackageBeforeLaw', 'SealAgentLaw', 'SessionLaw',
-        'OwnUpdateLaw', 'TaskLaw', 'PlainListenerLaw', 'UpdateAgentLaw',
-        'InstallLife', 'InstallRefusal', 'NodeLife', 'StartNetwork', 'NodeLog', 'PlantedLog', 'OpenNode',
-        'OpenFile', 'AccessLaw', 'NodeNetwork', 'NewAddress', 'NodeProxy',
-        'ForeignWrite', 'LostRecord', 'HeldLog', 'CutSwitch', 'OverruledFirewall',
-        'Upgrade', 'Clone', 'ServiceLaw', 'FirstBootLaw', 'WinrmLaw', 'AgentLaw', 'FileLaw', 'PullLaw',
-        'UpdateLaw', 'SealLaw', 'LogonRightLaw', 'UserLaw', 'MetadataLaw'
-    if ($Case.Count -gt 0) { $cases = $Case }
-    foreach ($case in $cases) { Invoke-Case -Name $case -Block { & "Test-$case" -Source $Source } }
-}
-
-Add-Type -AssemblyName 'System.IO.Compression.FileSystem'
-$env:IMAGEGEN_SIMULATION = $script:World
-foreach ($folder in 'mirror', 'C') { $null = [IO.Directory]::CreateDirectory("$($script:World)/$folder") }
-# Once, and not after a question for the drive: outside Windows that question mounts the folder ./C by itself.
-$null = New-PSDrive -Name 'C' -PSProvider FileSystem -Root "$($script:World)/C" -Scope Global
+if ($items.Count -eq 0) { throw 'no case has such a name or tag' }
+foreach ($item in $items) { $item.names, $item.tags, $item.provisioners = $Case, $Tag, $root }
+$clock = [Diagnostics.Stopwatch]::StartNew()
 try {
-    foreach ($file in $plans) { Invoke-Case -Name $file -Block { Test-RenderedPlan -Source $file } }
-    if (-not $Plan) { Test-OwnPlan -Source "$PSScriptRoot/plan.json" }
+    Write-Queue -Work $work -Items $items
+    $workers = @(for ($number = 0; $number -lt [Math]::Min($Jobs, $items.Count); $number++) {
+        Start-Worker -Work $work -Number $number
+    })
+    $said = @(foreach ($worker in $workers) { Wait-Worker -Worker $worker })
+    $missing = @($items | Where-Object { -not [IO.File]::Exists($_.report) })
+    $results = Join-Report -Files @($items | ForEach-Object { $_.report } | Where-Object { [IO.File]::Exists($_) })
+    if ($Report) { $results.Save([IO.Path]::GetFullPath($given.GetUnresolvedProviderPathFromPSPath($Report))) }
+    $counts = Write-Outcome -Results $results
+    foreach ($item in $missing) { Write-Output -InputObject "FAILED: $($item.path) $($item.plan) has no results" }
+    if ($missing.Count -gt 0) { Write-Output -InputObject ($said -join "`n") }
+    $seconds = [int]$clock.Elapsed.TotalSeconds
+    $text = "$($counts.passed) passed, $($counts.failed) failed, $($counts.skipped) skipped"
+    Write-Output -InputObject "$text in $($workers.Count) processes ($seconds s)"
 } finally {
-    [IO.Directory]::SetCurrentDirectory([IO.Path]::GetTempPath())
-    Remove-PSDrive -Name 'C' -Scope Global -Force
-    Remove-Item -LiteralPath $script:World -Recurse -Force
+    Remove-Item -LiteralPath $work -Recurse -Force
 }
-Write-Output -InputObject "$($script:Passed) passed, $($script:Failed) failed"
-exit [int]($script:Failed -gt 0 -or $script:Passed -eq 0)
+exit [int]($counts.failed -gt 0 -or $missing.Count -gt 0 -or $counts.passed -eq 0)

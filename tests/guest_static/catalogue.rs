@@ -7,8 +7,9 @@ use regex_lite::Regex;
 use serde::Deserialize;
 
 use super::assert_none;
+use super::results::{Outcome, read_results};
 use super::rules::commands;
-use super::script::{Known, Script, functions, known, root, scripts_below};
+use super::script::{functions, known, root, scripts_below};
 use crate::wine::list_cases;
 
 /// What a cell begins with where nothing shows the law.
@@ -50,25 +51,38 @@ fn list_abilities() -> BTreeSet<String> {
     abilities
 }
 
-/// What shows laws: cases of the simulation, of Wine, and the text of each suite of `real.ps1`.
+/// What shows laws: results of the simulation where it ran, cases of Wine, and the text of each suite of `real.ps1`.
 struct Shown {
-    simulation: String,
+    simulation: Option<&'static [Outcome]>,
     wine: Vec<&'static str>,
     suites: BTreeMap<String, String>,
 }
 
+impl Shown {
+    /// Whether one test of that name passed. Where nothing ran, nothing is known.
+    fn is_simulated(&self, law: &str) -> bool {
+        let Some(results) = self.simulation else {
+            return !law.is_empty();
+        };
+        let end = format!(".{law}");
+        let tests = results.iter().filter(|it| it.name.ends_with(&end));
+        let passed: Vec<bool> = tests.map(|it| it.passed).collect();
+        passed == [true]
+    }
+}
+
 fn read_shown() -> Shown {
-    let (real, simulated): (Vec<Script>, Vec<Script>) = scripts_below("tests/guest")
-        .into_iter()
-        .partition(Script::is_suite);
     let mut suites = BTreeMap::new();
-    for script in &real {
+    for script in scripts_below("tests/guest")
+        .iter()
+        .filter(|it| it.is_suite())
+    {
         for (name, node) in functions(script) {
             suites.insert(name, script.of(node).to_owned());
         }
     }
     Shown {
-        simulation: simulated.into_iter().map(|script| script.text).collect(),
+        simulation: read_results(),
         wine: list_cases(),
         suites,
     }
@@ -94,13 +108,12 @@ fn check_law(law: &Law, shown: &Shown) -> Vec<String> {
         findings.push(format!("{}: no abilities or no law", law.id));
     }
 
-    let case = format!("-Name '{}'", law.simulated.replace('\'', "''"));
     let quoted = format!("'{}'", law.id);
     let suite = shown.suites.get(&law.runner);
     let cells = [
         (
             &law.simulated,
-            shown.simulation.matches(&case).count() == 1,
+            shown.is_simulated(&law.simulated),
             "simulated",
         ),
         (&law.wine, shown.wine.contains(&law.wine.as_str()), "wine"),
@@ -230,50 +243,6 @@ fn suites_of_the_real_windows_use_abilities_that_are_there() {
     assert_none(&findings);
 }
 
-/// Cases of the simulation run in PowerShell 7 on Linux, which has two parameters and two programs that 5.1 has not.
-/// The grammar takes a number with a unit for a command, and a command's module for a part of its name.
-const OF_7: [&str; 6] = [
-    "ConvertFrom-Json has no parameter -AsHashtable",
-    "Sort-Object has no parameter -Stable",
-    ": tar is no command of 5.1",
-    ": sh is no command of 5.1",
-    ": 64GB is no command of 5.1",
-    r"Utility\New-Object is no command of 5.1",
-];
-
-fn check_cases(scripts: &[Script], known: &Known) -> Vec<String> {
-    let wrong = ["no command of 5.1", "no parameter", "needs -"];
-    let mut findings = Vec::new();
-    for script in scripts.iter().filter(|it| it.name.starts_with("tests/")) {
-        let found = commands(script, known).into_iter();
-        let found = found.filter(|it| wrong.iter().any(|text| it.contains(text)));
-        findings.extend(found.filter(|it| !OF_7.iter().any(|text| it.contains(text))));
-    }
-    findings
-}
-
-/// A case that calls what nobody defines ends there, and hides those behind it.
-#[test]
-fn cases_of_the_simulation_call_what_is_there() {
-    let mut scripts = scripts_below("provisioners");
-    scripts.retain(|script| !script.is_platform());
-    let guest = scripts_below("tests/guest").into_iter();
-    scripts.extend(guest.filter(|script| !script.is_suite()));
-    assert_none(&check_cases(&scripts, &known(&scripts)));
-    for (text, wrong) in [
-        (
-            "Start-Nothing -Name 'x'\n",
-            "Start-Nothing is no command of 5.1",
-        ),
-        ("Move-Partial -From 'x'\n", "no parameter -From"),
-        ("Move-Partial\n", "needs -Target"),
-    ] {
-        let planted = [Script::new("tests/guest/planted.ps1", text.to_owned())];
-        let found = check_cases(&planted, &known(&scripts)).join("\n");
-        assert!(found.contains(wrong), "{wrong}: {found}");
-    }
-}
-
 /// A cell of the table: what shows the law, or why nothing does.
 fn format_cell(cell: &str) -> String {
     match cell.strip_prefix(NONE) {
@@ -307,14 +276,21 @@ fn format_table(laws: &[Law]) -> String {
 /// The table of the README is what `laws.json` says; `UPDATE_GOLDEN=1` writes it.
 #[test]
 fn the_table_of_laws_is_that_of_the_data() {
+    check_table("laws", &format_table(&read_laws()));
+}
+
+/// The part of the README between the marks of a name.
+fn check_table(name: &str, wanted: &str) {
     let path = root().join(TABLE);
     let text = std::fs::read_to_string(&path).expect(TABLE);
-    let (before, rest) = text.split_once("<!-- laws -->\n").expect("a mark");
-    let (table, after) = rest.split_once("<!-- end of laws -->\n").expect("a mark");
-    let wanted = format_table(&read_laws());
+    let (begin, end) = (
+        format!("<!-- {name} -->\n"),
+        format!("<!-- end of {name} -->\n"),
+    );
+    let (before, rest) = text.split_once(&begin).expect("a mark");
+    let (table, after) = rest.split_once(&end).expect("a mark");
     if std::env::var_os("UPDATE_GOLDEN").is_some() {
-        let text = format!("{before}<!-- laws -->\n{wanted}<!-- end of laws -->\n{after}");
-        std::fs::write(&path, text).expect(TABLE);
+        std::fs::write(&path, format!("{before}{begin}{wanted}{end}{after}")).expect(TABLE);
         return;
     }
     assert_eq!(table, wanted, "UPDATE_GOLDEN=1 writes the table anew");
@@ -327,8 +303,14 @@ fn every_mend_has_a_law_and_a_test() {
     let (_, rest) = text.split_once("<!-- mends -->\n").expect("a mark");
     let (table, _) = rest.split_once("<!-- end of mends -->\n").expect("a mark");
     let laws: BTreeSet<String> = read_laws().into_iter().map(|law| law.id).collect();
-    let simulation = read_shown().simulation;
     let files = concat!(include_str!("laws.rs"), include_str!("catalogue.rs"));
+    let results = read_results();
+    let passed: Option<BTreeSet<&str>> = results.map(|all| {
+        all.iter()
+            .filter(|it| it.passed)
+            .map(Outcome::case)
+            .collect()
+    });
     let quoted = Regex::new("`([^`]+)`").unwrap();
 
     let mut numbers = Vec::new();
@@ -345,11 +327,50 @@ fn every_mend_has_a_law_and_a_test() {
         let tests = named(cells[2]);
         assert!(!tests.is_empty() && cells[3].len() > 20, "{row}");
         for test in tests {
-            let is_there = simulation.contains(&format!("function {test} {{"))
-                || files.contains(&format!("fn {test}()"));
+            let is_case = passed.as_ref().is_none_or(|it| it.contains(test.as_str()));
+            let is_there = is_case || files.contains(&format!("fn {test}()"));
             assert!(is_there, "{row}: {test}");
         }
     }
     let wanted: Vec<String> = (1..=12).map(|number| number.to_string()).collect();
     assert_eq!(numbers, wanted);
+}
+
+/// Cases by file, with the first sentence of each file.
+fn format_cases(results: &[Outcome]) -> String {
+    let mut files = BTreeMap::<&str, Vec<&str>>::new();
+    for outcome in results {
+        let cases = files.entry(&outcome.file).or_default();
+        if !cases.contains(&outcome.case()) {
+            cases.push(outcome.case());
+        }
+    }
+    let mut lines = vec![
+        "| file | what | cases |".to_owned(),
+        "|---|---|---|".to_owned(),
+    ];
+    for (file, cases) in files {
+        let text = std::fs::read_to_string(root().join("tests/guest").join(file)).expect(file);
+        let head = text.lines().take_while(|line| line.starts_with('#'));
+        let head: Vec<&str> = head
+            .map(|line| line.trim_start_matches(['#', ' ']))
+            .collect();
+        let what = head.join(" ");
+        let what = what
+            .split(". ")
+            .next()
+            .unwrap_or_default()
+            .trim_end_matches('.');
+        lines.push(format!("| `{file}` | {what} | {} |", cases.join(", ")));
+    }
+    lines.join("\n") + "\n"
+}
+
+/// What the README says of the cases is what ran.
+#[test]
+fn the_table_of_cases_is_that_of_the_results() {
+    let Some(results) = read_results() else {
+        return;
+    };
+    check_table("cases", &format_cases(results));
 }

@@ -47,6 +47,13 @@ impl Script {
         self.name == "tests/guest/script-paths.ps1"
     }
 
+    /// Cases of the simulation, and what they load. They are executed: a run shows what a rule would guess, and blocks of
+    /// Pester share variables as no function does.
+    pub(super) fn is_case(&self) -> bool {
+        let folders = ["tests/guest/world/", "tests/guest/matrix/"];
+        self.name.ends_with(".Tests.ps1") || folders.iter().any(|it| self.name.starts_with(it))
+    }
+
     /// Name of the file without its folder.
     pub(super) fn leaf(&self) -> &str {
         self.name.rsplit('/').next().unwrap_or(&self.name)

@@ -1,4 +1,4 @@
-# How to break resources of the phases before, files and the registry; see matrix-cases.ps1. Loaded by run.ps1.
+# How to break resources of the phases before, files and the registry; see matrix.Tests.ps1, which loads this.
 
 # Resources of the phases before, files, folders, and the registry.
 function Get-FileBreak {

@@ -1,4 +1,4 @@
-# How to break services, the network, images and Windows as a whole; see matrix-cases.ps1. Loaded by run.ps1.
+# How to break services, the network, images and Windows as a whole; see matrix.Tests.ps1, which loads this.
 
 # Services, the network, images, and Windows as a whole.
 function Get-SystemBreak {

@@ -139,7 +139,8 @@ function Get-ServiceDependent {
 function Request-Neighbour {
     [CmdletBinding()]
     param([string] $Name, [string] $State)
-    $own = @((Get-Simulation -Area 'services' -Name $Name)['dependsOn'])
+    $config = Get-Simulation -Area 'services' -Name $Name
+    $own = @($config['dependsOn'])
     foreach ($other in Get-SimulationName -Area 'services') {
         $config = Get-Simulation -Area 'services' -Name $other
         $needed = $State -eq 'running' -and $own -contains $other

@@ -1,6 +1,7 @@
 # The state of the simulated machine, and what happens on it by itself.
 
-# The areas of the machine that the process plays, in memory: tests, engine and node scripts have scopes of their own.
+# The areas of the machine that the process plays, in memory: tests, engine and node scripts have scopes of their
+# own.
 function Get-Machine {
     [CmdletBinding()]
     param()
@@ -16,7 +17,8 @@ function Get-Machine {
 function Get-Simulation {
     [CmdletBinding()]
     param([string] $Area, [string] $Name)
-    $kept = (Get-Machine)[$Area]
+    $areas = Get-Machine
+    $kept = $areas[$Area]
     if ($null -eq $kept) { return $null }
     $value = $kept[$Name.ToLowerInvariant()]
     if ($null -eq $value -or $value -is [string]) { return $value }
@@ -45,7 +47,8 @@ function Set-Simulation {
 function Get-SimulationName {
     [CmdletBinding()]
     param([string] $Area)
-    $kept = (Get-Machine)[$Area]
+    $areas = Get-Machine
+    $kept = $areas[$Area]
     if ($null -ne $kept) { @($kept.Keys) }
 }
 
@@ -53,7 +56,8 @@ function Get-SimulationName {
 function Clear-Simulation {
     [CmdletBinding()]
     param([string] $Area)
-    (Get-Machine).Remove($Area)
+    $areas = Get-Machine
+    $areas.Remove($Area)
 }
 
 # The whole machine as a text, to be compared and to be made again.

@@ -1,4 +1,4 @@
-# Runs of the engine on a simulated machine, and what they leave there. Loaded by run.ps1.
+# Runs of the engine on a simulated machine, and what they leave there. Loaded by load.ps1.
 
 # One run of the entry point: its exit code, its last line as an object, all of its text.
 function Invoke-Engine {
@@ -56,4 +56,11 @@ function Set-WorldFolder {
     param([string] $World, [string] $Path)
     Remove-WorldFile -World $World -Path $Path
     $null = [IO.Directory]::CreateDirectory((Get-WorldFile -World $World -Path $Path))
+}
+
+# A service of a simulated machine that is there for one case.
+function New-LawService {
+    param([string] $Name, [hashtable] $Change = @{})
+    New-ServiceEntry -Name $Name -CommandLine "C:\$Name.exe"
+    if ($Change.Count -gt 0) { Set-ServiceConfig -Name $Name -Change $Change }
 }

@@ -1,4 +1,4 @@
-# A simulated machine: what is on it before a plan, its payload, its restart. Loaded by run.ps1.
+# A simulated machine: what is on it before a plan, its payload, its restart. Loaded by load.ps1.
 
 # An optional property, nothing when the plan leaves it out.
 function Get-Given {
@@ -123,39 +123,87 @@ function Select-Named {
     $found[0]
 }
 
+# A folder of machines that were made before: they are copied, not made anew.
+function Get-KeptFolder {
+    param([string] $Name)
+    $digest = Get-ByteHash -Bytes (Get-TextByte -Text "$Provisioners $Name")
+    "$env:IMAGEGEN_SIMULATION/kept/$($digest.Substring(0, 16))"
+}
+
+function Save-World {
+    param([string] $World, [string] $Name)
+    $kept = Get-KeptFolder -Name $Name
+    $null = [IO.Directory]::CreateDirectory($kept)
+    & cp -a "$World/C" "$World/mirror" $kept
+    [IO.File]::WriteAllText("$kept/state.json", (Save-Simulation))
+}
+
+# Whether there is such a machine, which then is the world.
+function Restore-World {
+    param([string] $World, [string] $Name)
+    $kept = Get-KeptFolder -Name $Name
+    if (-not [IO.File]::Exists("$kept/state.json")) { return $false }
+    Clear-World -World $World
+    & cp -a "$kept/C" "$kept/mirror" $World
+    Restore-Simulation -Text ([IO.File]::ReadAllText("$kept/state.json"))
+    $true
+}
+
+# The folders themselves stay: one of them is a drive.
+function Clear-World {
+    param([string] $World)
+    # A process in a folder that is gone can start no program.
+    [IO.Directory]::SetCurrentDirectory($World)
+    & find "$World/C" "$World/mirror" "$World/installer" -mindepth 1 -delete 2>$null
+    Restore-Simulation
+}
+
 # The machine made new, with the payload on it. $Edit changes the plan before it is written.
 function New-World {
-    param([string] $Source, [scriptblock] $Edit)
-    $world = $script:World
-    # A process in a folder that is gone can start no program.
-    [IO.Directory]::SetCurrentDirectory($world)
-    Restore-Simulation
-    foreach ($folder in 'mirror', 'C') {
-        Get-ChildItem -LiteralPath "$world/$folder" -Force | Remove-Item -Recurse -Force
+    param([string] $Source = "$PSScriptRoot/../plan.json", [scriptblock] $Edit)
+    $world = $env:IMAGEGEN_SIMULATION
+    if (-not (Restore-World -World $world -Name $Source)) {
+        Clear-World -World $world
+        Copy-Script -Destination "$world/C/imagegen"
+        $content = [IO.File]::ReadAllText($Source) | ConvertFrom-Json
+        Initialize-Machine -World $world -Resources $content.resources
+        Initialize-Mirror -World $world -Resources $content.resources
+        [IO.File]::WriteAllText("$world/mirror/plan.json", (ConvertTo-Json -InputObject $content -Depth 10))
+        Write-WorldPlan -World $world -Content $content
+        Save-World -World $world -Name $Source
     }
-    Copy-Script -Destination "$world/C/imagegen"
-    $content = [IO.File]::ReadAllText($Source) | ConvertFrom-Json
-    Initialize-Machine -World $world -Resources $content.resources
-    Initialize-Mirror -World $world -Resources $content.resources
-    if ($null -ne $Edit) { $null = & $Edit $content }
-    Write-WorldPlan -World $world -Content $content
+    if ($null -ne $Edit) {
+        $content = [IO.File]::ReadAllText("$world/mirror/plan.json") | ConvertFrom-Json
+        $null = & $Edit $content
+        Write-WorldPlan -World $world -Content $content
+    }
     $world
 }
 
-# A machine that is ready for the phase test.
+# A machine that is ready for the phase test. $Edit changes what its plan says of the phases that come.
 function New-InstalledWorld {
-    param([string] $Source, [scriptblock] $Edit)
-    $world = New-World -Source $Source -Edit $Edit
-    foreach ($phase in 'bootstrap', 'prepare', 'install') {
-        $run = Invoke-Engine -World $world -Phase $phase
-        Assert-Run -Name "setup: $phase" -Run $run -Code 0
-        Restart-World -World $world
+    param([scriptblock] $Edit)
+    $world = $env:IMAGEGEN_SIMULATION
+    if (-not (Restore-World -World $world -Name 'installed')) {
+        $world = New-World
+        foreach ($phase in 'bootstrap', 'prepare', 'install') {
+            $run = Invoke-Engine -World $world -Phase $phase
+            if ($run.code -ne 0) { throw "no machine without phase ${phase}: $($run.text)" }
+            Restart-World -World $world
+        }
+        Save-World -World $world -Name 'installed'
+    }
+    if ($null -ne $Edit) {
+        $path = "$world/C/imagegen/guest-plan.json"
+        $content = [IO.File]::ReadAllText($path) | ConvertFrom-Json
+        $null = & $Edit $content
+        [IO.File]::WriteAllText($path, (ConvertTo-Json -InputObject $content -Depth 10))
     }
     $world
 }
 
-# Whether the program of a service goes on. A launcher ends without an error as long as the file is not there that its
-# program starts with: `startsWith` of a service, or what a launcher on the machine asks for.
+# Whether the program of a service goes on. A launcher ends without an error as long as the file is not there that
+# its program starts with: `startsWith` of a service, or what a launcher on the machine asks for.
 function Test-Launch {
     param([string] $World, $Service)
     $needed = $Service['startsWith']

@@ -1,4 +1,4 @@
-# What URLs of a plan give: a file of the mirror for each, whose digest the plan gets. Loaded by run.ps1.
+# What URLs of a plan give: a file of the mirror for each, whose digest the plan gets. Loaded by load.ps1.
 
 # The comma keeps the bytes one object.
 function Get-TextByte {

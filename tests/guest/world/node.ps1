@@ -1,4 +1,4 @@
-# A machine that joins, and runs of a node's scripts on it. Loaded by run.ps1.
+# A machine that joins, and runs of a node's scripts on it. Loaded by load.ps1.
 
 # One run of a script of the node: its exit code and all of its text.
 function Invoke-NodeScript {
@@ -10,8 +10,8 @@ function Invoke-NodeScript {
 
 # A machine with what node.conf says, and a kubeadm that does what it is told.
 function New-NodeWorld {
-    param([string] $Source)
-    $world = New-InstalledWorld -Source $Source
+    param()
+    $world = New-InstalledWorld
     $launcher = @{ startsWith = 'C:\var\lib\kube-proxy\kubeconfig.conf' }
     Set-ServiceConfig -Name 'kube-proxy' -Change $launcher
     Restart-World -World $world
@@ -33,11 +33,10 @@ function New-NodeWorld {
 }
 
 function Assert-Kubelet {
-    param([string] $Name, [string] $State)
+    param([Parameter(Mandatory)] [string] $State)
     $kubelet = Get-ServiceConfig -Name 'kubelet'
     $found = "$($kubelet.startType) $($kubelet.state) $($kubelet.commandLine)"
-    $wanted = "auto $State C:\k\kubelet.exe --windows-service"
-    Assert-That -Name "${Name}: the kubelet is $wanted" -Holds ($found -ceq $wanted) -Detail $found
+    $found | Should -BeExactly "auto $State C:\k\kubelet.exe --windows-service"
 }
 
 function Get-SimulatedLine {
@@ -47,8 +46,8 @@ function Get-SimulatedLine {
 
 # A node whose kubelet is registered, in a cluster that answers and names IPv6 first; with more in its node.conf.
 function New-RegisteredWorld {
-    param([string] $Source, [string[]] $More)
-    $world = New-NodeWorld -Source $Source
+    param([string[]] $More)
+    $world = New-NodeWorld
     [IO.File]::AppendAllText("$world/C/imagegen/node.conf", "`nkubectl=C:\k\kubectl.exe`n$($More -join "`n")")
     [IO.File]::WriteAllText("$world/C/etc/kubernetes/kubelet.conf", 'x')
     $name = [Net.Dns]::GetHostName().ToLowerInvariant()
