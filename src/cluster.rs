@@ -5,13 +5,16 @@
 
 mod facts;
 mod network;
+mod pair;
 mod render;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::net::Ipv4Addr;
 
 use serde::Serialize;
 use serde_json::Value;
 
+use crate::base::choice::HostAccess;
 use crate::base::code::Code;
 use crate::base::names::format_suggestion;
 use crate::base::value::{Cidr, DnsName, Ipv4Address};
@@ -22,6 +25,7 @@ use crate::model::cluster::{ClusterFile, ClusterIndex, Runner};
 use crate::model::plan::Plan;
 
 pub use facts::collect_facts;
+pub use pair::{NodeImage, check_image};
 pub use render::ManifestRenderer;
 
 /// The user's cluster, as flags describe it.
@@ -38,8 +42,8 @@ pub struct ClusterInput {
     /// Name of the HNS network where the pod network does not tell.
     pub hns_network: Option<String>,
     pub flannel_namespace: String,
-    /// Whether nodes keep a route to their cloud's metadata service.
-    pub metadata_route: bool,
+    /// Addresses of clouds' metadata services, to which nodes keep their routes.
+    pub metadata: BTreeSet<Ipv4Addr>,
     /// `NAMESPACE:NAME` of accounts whose pods may mount pipes of the host.
     pub pipe_accounts: Vec<String>,
     /// Image → reference, instead of the catalog's.
@@ -59,23 +63,41 @@ pub struct ClusterManifest {
 }
 
 impl ClusterManifest {
-    /// Whether it only tries the cluster out.
-    pub fn is_smoke(&self) -> bool {
-        self.file.starts_with("smoke/")
+    /// Whether it is for every cluster of this kind. A folder has what is applied by itself: samples, what replaces an
+    /// object of the cluster, and what only tries the cluster out.
+    pub fn is_applied(&self) -> bool {
+        !self.file.contains('/')
     }
 }
 
-/// Images that no digest pins, without those of smoke workloads.
-pub fn list_floating_images(files: &[ClusterManifest]) -> BTreeSet<&str> {
-    let applied = files.iter().filter(|file| !file.is_smoke());
-    find_images(applied)
-        .filter(|image| !image.contains("@sha256:"))
-        .collect()
+/// Manifests, and what their user must know.
+#[derive(Debug)]
+pub struct RenderedManifests {
+    pub files: Vec<ClusterManifest>,
+    /// What cluster they are for, and what the network must let through.
+    pub notes: Vec<String>,
+    /// Name, for `--image` → reference.
+    pub images: BTreeMap<String, String>,
 }
 
-/// Every image that the manifests name.
-pub fn list_images(files: &[ClusterManifest]) -> BTreeSet<&str> {
-    find_images(files.iter()).collect()
+impl RenderedManifests {
+    /// Images of the agents that no digest pins, with their names.
+    pub fn list_floating_images(&self) -> Vec<String> {
+        let applied = self.files.iter().filter(|file| file.is_applied());
+        let applied: BTreeSet<&str> = find_images(applied).collect();
+        let mut floating = Vec::new();
+        for (name, reference) in &self.images {
+            if applied.contains(reference.as_str()) && !reference.contains("@sha256:") {
+                floating.push(format!("{name} ({reference})"));
+            }
+        }
+        floating
+    }
+
+    /// Every image that the manifests name.
+    pub fn list_images(&self) -> BTreeSet<&str> {
+        find_images(self.files.iter()).collect()
+    }
 }
 
 fn find_images<'a>(
@@ -106,30 +128,68 @@ pub fn render_manifests(
     plan: &Plan,
     catalog: &Catalog,
     paths: &Value,
-) -> Result<Vec<ClusterManifest>> {
+) -> Result<RenderedManifests> {
     let index = catalog.load_cluster_index()?;
     let mut problems = Vec::new();
     let known = list_files(&index, plan);
     let files = choose_files(input, plan, &known, &mut problems);
     network::check_network(input, plan, &mut problems);
+    facts::check_builds(input, plan, &index, &mut problems);
     let facts = collect_facts(input, plan, catalog, &index, paths, &mut problems)?;
     if !problems.is_empty() {
         return Err(refuse_input(problems).into());
     }
     let renderer = ManifestRenderer::new(&facts);
-    files
-        .into_iter()
-        .map(|file| {
-            let path = format!("cluster/{}", file.file);
-            let content =
-                renderer.render_file(&catalog.file_label(&path), catalog.read_text(&path)?)?;
-            Ok(ClusterManifest {
-                file: file.file.clone(),
-                summary: file.summary.clone(),
-                content,
-            })
-        })
-        .collect()
+    let mut rendered = Vec::new();
+    for file in files {
+        let path = format!("cluster/{}", file.file);
+        let content =
+            renderer.render_file(&catalog.file_label(&path), catalog.read_text(&path)?)?;
+        rendered.push(ClusterManifest {
+            file: file.file.clone(),
+            summary: file.summary.clone(),
+            content,
+        });
+    }
+    Ok(RenderedManifests {
+        files: rendered,
+        notes: list_notes(input, plan, catalog, &renderer)?,
+        images: facts::list_images(&facts),
+    })
+}
+
+/// The way between the nodes comes last.
+fn list_notes(
+    input: &ClusterInput,
+    plan: &Plan,
+    catalog: &Catalog,
+    renderer: &ManifestRenderer,
+) -> Result<Vec<String>> {
+    let network = &plan.network;
+    let file = catalog.file_label(&format!("networks/{}.json", network.name));
+    let mut notes = Vec::new();
+    for note in &network.cluster.notes {
+        notes.push(renderer.render_file(&file, &note.text)?);
+    }
+    if !names_network(input, plan) {
+        notes.push(format!(
+            "without kube-proxy: the pod network `{}` does not tell the name of its HNS network; `--hns-network NAME` adds kube-proxy",
+            network.name
+        ));
+    }
+    if let Some(passage) = &network.cluster.passage {
+        let text = renderer.render_file(&file, &passage.text)?;
+        notes.push(format!(
+            "the network must let through {text} ({})",
+            passage.source
+        ));
+    }
+    Ok(notes)
+}
+
+/// Whether what is kube-proxy's can be made. A service of the node finds the name there.
+fn names_network(input: &ClusterInput, plan: &Plan) -> bool {
+    plan.host_access == HostAccess::Services || network::find_hns_network(input, plan).is_some()
 }
 
 /// Manifests of every cluster and of this pod network, in the order in which they are applied.
@@ -177,6 +237,9 @@ fn choose_files<'a>(
     let mut files = Vec::new();
     for file in known_files {
         let needs = file.needs.as_ref();
+        if file.names_network && !names_network(input, plan) {
+            continue;
+        }
         if conditions.holds(&file.when) && needs.is_none_or(|needs| wanted.contains(needs)) {
             files.push(*file);
         }
@@ -203,7 +266,7 @@ pub fn plan_conformance(
 
     let mut checks = Vec::new();
     for check in &index.checks {
-        if !conditions.holds(&check.when) {
+        if !conditions.holds(&check.when) || check.names_network && !names_network(input, plan) {
             continue;
         }
         let mut run = Vec::new();

@@ -32,7 +32,9 @@ pub use lockfile::{
     check_lock_path, choose_lock, find_lock, lock_path, read_lock, read_old_lock, write_lockfile,
 };
 pub use settings::{Settings, read_mirrors};
-pub use sources::{SourceFolders, TreeSet, read_one_image, read_sources, read_target_sources};
+pub use sources::{
+    SourceFolders, TreeSet, read_locked_image, read_one_image, read_sources, read_target_sources,
+};
 
 /// # Errors
 /// The directory cannot be read.

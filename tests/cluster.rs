@@ -3,6 +3,7 @@
 
 mod commands;
 mod references;
+mod road;
 mod templates;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -40,7 +41,7 @@ fn input() -> ClusterInput {
         node_subnets: vec!["10.0.0.0/24".parse().expect("a network")],
         hns_network: None,
         flannel_namespace: "kube-flannel".to_owned(),
-        metadata_route: false,
+        metadata: BTreeSet::new(),
         pipe_accounts: Vec::new(),
         images: BTreeMap::new(),
         with: BTreeSet::new(),
@@ -136,7 +137,7 @@ fn cases() -> Vec<Case> {
                 continue;
             };
             let mut input = input();
-            if matches!(cni, "none" | "sdnoverlay" | "ovn-kubernetes" | "l3") {
+            if plan.network.hns_network.is_none() {
                 input.hns_network = Some("mine".to_owned());
             }
             match render_manifests(&input, &plan, &catalog, &paths) {
@@ -146,7 +147,7 @@ fn cases() -> Vec<Case> {
                     access,
                     cni: cni.to_owned(),
                     input,
-                    files,
+                    files: files.files,
                 }),
                 Err(error) if !error.findings().is_empty() => {
                     let codes: Vec<&str> = error
@@ -253,10 +254,23 @@ fn every_situation_gives_manifests_that_its_kubernetes_serves() {
         let has = |name: &str| names.contains(&name);
         assert_eq!(
             has("60-pod-security-policy.yaml"),
+            minor <= 24 && case.access != HostAccess::Services,
+            "{}",
+            case.name()
+        );
+        assert_eq!(
+            has("samples/60-pod-security-policy.yaml"),
             minor <= 24,
             "{}",
             case.name()
         );
+        // What is applied first gives nobody else rights, and replaces no object of the cluster.
+        for file in case.files.iter().filter(|file| file.is_applied()) {
+            for word in ["system:authenticated", "kube-flannel-cfg"] {
+                let has = file.content.contains(word);
+                assert!(!has, "{}: {} has {word}", case.name(), file.file);
+            }
+        }
         assert_eq!(
             has("61-pipe-admission.yaml"),
             minor >= 28,
@@ -276,7 +290,7 @@ fn every_situation_gives_manifests_that_its_kubernetes_serves() {
             case.name()
         );
         assert_eq!(
-            has("33-flannel-linux.yaml"),
+            has("linux/33-flannel-linux.yaml"),
             case.cni == "flannel-overlay",
             "{}",
             case.name()
@@ -384,6 +398,7 @@ fn templates_interpolate_values_only() {
         "agents",
         "cni.overlay",
         "kubeProxy.sourceVip",
+        "network.metadata",
     ];
     let mut conditions = 0;
     for (name, bytes) in files(&root().join("manifests/cluster")) {

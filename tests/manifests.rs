@@ -20,7 +20,7 @@ const NETWORK: &str = "--endpoint api.example.com:6443 --node-subnet 10.0.0.0/24
 /// Selections that Kubernetes 1.36 serves: the ones before 1.25 carry a PodSecurityPolicy.
 const NEW: &[&str] = &[
     "--k8s 1.36 --cni flannel-overlay --with hypervisor --with log-monitor --image log-monitor=registry.example/logs:1",
-    "--k8s 1.36 --cni flannel-hostgw --metadata-route --pipe-account kube-system:csi-smb",
+    "--k8s 1.36 --cni flannel-hostgw --pipe-account kube-system:csi-smb",
     "--k8s 1.36 --cni calico",
     "--k8s 1.36 --cni win-bridge",
     "--k8s 1.36 --cni win-overlay",

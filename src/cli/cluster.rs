@@ -13,7 +13,8 @@ use super::{PolicyArgs, parse_component, parse_pair};
 /// The nodes and networks of the cluster.
 #[derive(Debug, Args)]
 pub struct ClusterArgs {
-    /// Image definition [default: imagegen.json in the working folder, if it exists].
+    /// Image definition, or the lockfile or workspace of an image, which must fit the cluster [default: imagegen.json in
+    /// the working folder, if it exists].
     #[arg(long, value_name = "FILE")]
     pub config: Option<PathBuf>,
 
@@ -76,7 +77,7 @@ pub struct ClusterArgs {
     )]
     pub domain: DnsName,
 
-    /// HNS network of the pods, if the CNI plugin does not determine it.
+    /// HNS network of the pods, if the pod network does not determine it.
     #[arg(long, value_name = "NAME", help_heading = "Network")]
     pub hns_network: Option<String>,
 
@@ -102,10 +103,6 @@ pub struct ClusterManifestsArgs {
     #[arg(long = "image", value_name = "NAME=REFERENCE", value_parser = parse_pair, help_heading = "Manifests")]
     pub images: Vec<(String, String)>,
 
-    /// Keep the route to the cloud's metadata service when flannel creates its network.
-    #[arg(long, help_heading = "Manifests")]
-    pub metadata_route: bool,
-
     /// Service account whose pods may mount named pipes of the host, such as that of a CSI driver. Repeatable.
     #[arg(long, value_name = "NAMESPACE:NAME", help_heading = "Manifests")]
     pub pipe_account: Vec<String>,
@@ -114,7 +111,8 @@ pub struct ClusterManifestsArgs {
     #[arg(long, value_name = "WHAT", help_heading = "Manifests")]
     pub with: Vec<String>,
 
-    /// Directory to write, with smoke workloads in its folder `smoke` [default: stdout, without smoke workloads].
+    /// Directory to write; its folders are applied by themselves: `linux`, `samples`, `smoke` [default: stdout, without
+    /// these folders].
     #[arg(long, value_name = "DIR", help_heading = "Output")]
     pub out: Option<PathBuf>,
 }

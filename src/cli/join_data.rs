@@ -13,7 +13,7 @@ use super::selection::accept_output_file;
 
 #[derive(Debug, Args)]
 pub struct JoinDataArgs {
-    /// Image definition [default: imagegen.json in the working folder, if it exists].
+    /// Image definition, lockfile or workspace [default: imagegen.json in the working folder, if it exists].
     #[arg(long, value_name = "FILE")]
     pub config: Option<PathBuf>,
 

@@ -1,5 +1,7 @@
 //! Facts that the templates of the cluster's manifests may name.
 
+use std::collections::BTreeMap;
+
 use serde_json::{Map, Value, json};
 
 use crate::base::choice::{HostAccess, Runtime};
@@ -17,7 +19,7 @@ use crate::model::kubernetes::BakedFlags;
 use crate::model::plan::Plan;
 use crate::model::pod_network::NetworkAgent;
 
-use super::{ClusterInput, ManifestRenderer, network};
+use super::{ClusterInput, ManifestRenderer, names_network, network};
 
 /// Every fact, always with all names: what is absent is empty.
 ///
@@ -51,7 +53,7 @@ pub fn collect_facts(
         "places": collect_host_paths(paths, agent),
         "scripts": read_scripts(catalog)?,
         "api": collect_api_versions(index, &plan.kubernetes),
-        "agents": list_agents(input, agents, agent),
+        "agents": list_agents(input, plan, agent),
         "wins": { "hostPaths": collect_wins_paths(paths, plan.network.overlay, agent) },
         "pipes": { "names": index.pipes.names, "accounts": input.pipe_accounts },
         "has": {
@@ -62,7 +64,6 @@ pub fn collect_facts(
             "hostProcess": plan.host_access == HostAccess::Hostprocess,
             "wins": plan.host_access == HostAccess::Wins,
             "networkAgent": agent.is_some() && agents,
-            "metadataRoute": input.metadata_route,
         },
     });
     let images = choose_images(input, index, &facts, problems)?;
@@ -84,12 +85,14 @@ fn select_runtime_handler(runtime: Runtime) -> &'static str {
 fn collect_network(input: &ClusterInput) -> Value {
     let endpoint = input.endpoint.clone().unwrap_or_default();
     let (host, port) = endpoint.rsplit_once(':').unwrap_or((&endpoint, ""));
+    let metadata: Vec<String> = input.metadata.iter().map(ToString::to_string).collect();
     let mut exceptions = vec![input.pod_subnet.clone(), input.service_subnet.clone()];
     exceptions.extend(input.node_subnets.iter().cloned());
     json!({
         "pods": input.pod_subnet, "services": input.service_subnet, "dns": network::choose_dns_address(input),
         "search": format!("svc.{}", input.domain), "exceptions": exceptions,
         "server": format!("https://{endpoint}"), "host": host.trim_matches(['[', ']']), "port": port,
+        "metadata": metadata.join(","),
     })
 }
 
@@ -129,21 +132,9 @@ fn choose_hns_network(
     plan: &Plan,
     problems: &mut Vec<Finding>,
 ) -> (String, String) {
-    let name = input
-        .hns_network
-        .as_deref()
-        .or(plan.network.hns_network.as_deref())
-        .map(str::to_owned);
-    if plan.host_access == HostAccess::Services {
-        return (name.unwrap_or_default(), String::new());
-    }
-    if name.is_none() {
-        let message = format!(
-            "kube-proxy needs the name of the HNS network, which the pod network `{}` does not define",
-            plan.network.name
-        );
-        let remedy = "choose `--cni`, or add `--hns-network NAME`";
-        problems.push(Finding::new(Code::HNS_NETWORK_MISSING, message, remedy));
+    let name = network::find_hns_network(input, plan).unwrap_or_default();
+    if plan.host_access == HostAccess::Services || name.is_empty() {
+        return (name.to_owned(), String::new());
     }
     let access = plan.host_access.as_str();
     let source = plan.network.cluster.source_vip.get(access).cloned();
@@ -154,7 +145,7 @@ fn choose_hns_network(
             "choose `--cni flannel-overlay`, or `--host-access services`",
         ));
     }
-    (name.unwrap_or_default(), source.unwrap_or_default())
+    (name.to_owned(), source.unwrap_or_default())
 }
 
 fn render_net_conf(input: &ClusterInput, overlay: bool) -> String {
@@ -210,10 +201,12 @@ fn find_path<'a>(paths: &'a Value, name: &str) -> &'a str {
     paths[name].as_str().unwrap_or_default()
 }
 
-fn list_agents(input: &ClusterInput, agents: bool, agent: Option<&NetworkAgent>) -> Value {
+fn list_agents(input: &ClusterInput, plan: &Plan, agent: Option<&NetworkAgent>) -> Value {
     let mut list = Vec::new();
-    if agents {
-        list.push(json!({ "namespace": "kube-system", "account": "kube-proxy-windows" }));
+    if plan.host_access != HostAccess::Services {
+        if names_network(input, plan) {
+            list.push(json!({ "namespace": "kube-system", "account": "kube-proxy-windows" }));
+        }
         list.extend(agent.map(
             |agent| json!({ "namespace": input.flannel_namespace, "account": agent.account }),
         ));
@@ -276,6 +269,43 @@ fn choose_images(
     Ok(images.into())
 }
 
+/// The images of the facts: name → reference.
+pub(super) fn list_images(facts: &Value) -> BTreeMap<String, String> {
+    let images = facts["images"].as_object().into_iter().flatten();
+    images
+        .map(|(name, image)| (name.clone(), image.as_str().unwrap_or_default().to_owned()))
+        .collect()
+}
+
+/// Refuses agents whose images nobody publishes for the nodes' Windows.
+pub(super) fn check_builds(
+    input: &ClusterInput,
+    plan: &Plan,
+    index: &ClusterIndex,
+    problems: &mut Vec<Finding>,
+) {
+    let (conditions, windows) = (plan.conditions(), &plan.windows);
+    for image in &index.images {
+        let runs = windows.runs_images_of.iter();
+        let is_published =
+            image.builds.is_empty() || runs.clone().any(|build| image.builds.contains(build));
+        let is_used = image.agent && conditions.holds(&image.when);
+        if is_published || !is_used || input.images.contains_key(&image.name) {
+            continue;
+        }
+        let name = &image.name;
+        let message = format!(
+            "the image `{name}` is not published for Windows {} (build {})",
+            windows.release, windows.build
+        );
+        let remedy = format!(
+            "choose another Windows release, or build the image and name it: `--image {name}=REFERENCE`"
+        );
+        let finding = Finding::new(Code::IMAGE_BUILD, message, remedy);
+        problems.push(finding.with_source(&image.source));
+    }
+}
+
 fn is_fixed(reference: &str) -> bool {
     let (name, digest) = reference.split_once("@sha256:").unwrap_or((reference, ""));
     let last = last_segment(name);
@@ -299,7 +329,7 @@ fn render_proxy_arguments(
         .feature_gates
         .extend(index.feature_gates.iter().cloned());
 
-    let none = Tree::from_files(String::new(), std::collections::BTreeMap::new());
+    let none = Tree::from_files(String::new(), BTreeMap::new());
     let applied = select_flags(
         &table,
         "kube-proxy",

@@ -35,6 +35,7 @@ pub(super) fn check_network(input: &ClusterInput, plan: &Plan, problems: &mut Ve
     }
     check_subnets(input, plan, problems);
     check_names(input, problems);
+    check_hns_network(input, plan, problems);
 }
 
 fn check_names(input: &ClusterInput, problems: &mut Vec<Finding>) {
@@ -55,6 +56,27 @@ fn check_names(input: &ClusterInput, problems: &mut Vec<Finding>) {
     {
         let remedy = "use letters, digits, `.`, `_` and `-`";
         problems.push(refuse_name("the HNS network", network, remedy));
+    }
+}
+
+/// The HNS network of the pods: as the pod network makes it, or as said.
+pub(super) fn find_hns_network<'a>(input: &'a ClusterInput, plan: &'a Plan) -> Option<&'a str> {
+    let made = plan.network.hns_network.as_deref();
+    made.or(input.hns_network.as_deref())
+}
+
+fn check_hns_network(input: &ClusterInput, plan: &Plan, problems: &mut Vec<Finding>) {
+    let (made, asked) = (&plan.network.hns_network, &input.hns_network);
+    let (Some(made), Some(asked)) = (made, asked) else {
+        return;
+    };
+    if made != asked {
+        let message = format!(
+            "nothing makes an HNS network `{asked}`: that of the pod network `{}` is `{made}`",
+            plan.network.name
+        );
+        let remedy = format!("leave `--hns-network` out, or give `{made}`");
+        problems.push(Finding::new(Code::HNS_NETWORK_UNKNOWN, message, remedy));
     }
 }
 

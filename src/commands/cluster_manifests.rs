@@ -1,43 +1,47 @@
 //! `imagegen cluster-manifests`.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::Ipv4Addr;
 
+use crate::catalog::{Trees, load_targets};
 use crate::cli::ClusterManifestsArgs;
 use crate::cluster::{self, ClusterInput, ClusterManifest};
 use crate::diagnostic::Result;
 use crate::io::fs;
+use crate::selection::SourceFolders;
 use crate::trust::{Subject, check_subjects};
 use crate::ui::Printer;
 use crate::view::ManifestsOutput;
 
-use crate::planning::resolve_node_plan;
-use crate::selection::{SourceFolders, read_one_image};
-
 use super::flags::{cluster_flags, cluster_input};
+use super::node_plan::NodePlan;
 
 pub(super) fn run_cluster_manifests(
     args: &ClusterManifestsArgs,
     sources: &SourceFolders,
     printer: &Printer,
 ) -> Result<()> {
-    let (image, trees) = read_one_image(args.cluster.config.as_deref(), sources)?;
-    let (plan, policy) = resolve_node_plan(&cluster_flags(&args.cluster)?, &image, &trees)?;
+    let nodes = NodePlan::read(
+        args.cluster.config.as_deref(),
+        &cluster_flags(&args.cluster)?,
+        sources,
+    )?;
+    let (plan, trees) = (&nodes.plan, &nodes.trees);
     let input = ClusterInput {
         images: args.images.iter().cloned().collect(),
-        metadata_route: args.metadata_route,
+        metadata: list_metadata_addresses(trees)?,
         pipe_accounts: args.pipe_account.clone(),
         with: args.with.iter().cloned().collect(),
         ..cluster_input(&args.cluster)
     };
-    let files = cluster::render_manifests(&input, &plan, &trees.catalog, &*trees.read_paths()?)?;
-    let images = cluster::list_images(&files);
+    let made = cluster::render_manifests(&input, plan, &trees.catalog, &*trees.read_paths()?)?;
     let mirrors = &plan.selection.list_registry_urls();
+    let images = made.list_images().into_iter();
     let subjects: Vec<Subject<'_>> = images
-        .iter()
         .map(|image| Subject::from_image(image, mirrors))
         .collect();
     check_subjects(
-        &policy,
+        &nodes.policy,
         &subjects,
         plan.governance.policy.is_some(),
         &trees.catalog,
@@ -46,13 +50,41 @@ pub(super) fn run_cluster_manifests(
         "for Kubernetes {}, host access {}, CNI {}",
         plan.kubernetes, plan.host_access, plan.network.name
     ));
+    nodes.print_assumption(printer);
     let warnings = plan.list_survey_warnings();
     for warning in &warnings {
         printer.print_warning(warning);
     }
-    for image in cluster::list_floating_images(&files) {
-        printer.print_note(&format!("not pinned by digest: {image}"));
+    let floating = made.list_floating_images();
+    if !floating.is_empty() {
+        printer.print_note(&format!(
+            "not pinned by digest: {}; `--image NAME=REFERENCE@sha256:…` pins one",
+            floating.join(", ")
+        ));
     }
+    write_manifests(made.files, warnings, args, printer)?;
+    for note in &made.notes {
+        printer.print_note(note);
+    }
+    Ok(())
+}
+
+/// Addresses of every target: a cluster may have nodes of several, and a node keeps the routes that it has.
+fn list_metadata_addresses(trees: &Trees) -> Result<BTreeSet<Ipv4Addr>> {
+    let mut addresses = BTreeSet::new();
+    for target in load_targets(&trees.packer)? {
+        let platforms = target.image().into_iter().map(|image| &image.platform);
+        addresses.extend(platforms.flat_map(|it| &it.metadata).map(|it| it.address));
+    }
+    Ok(addresses)
+}
+
+fn write_manifests(
+    files: Vec<ClusterManifest>,
+    warnings: Vec<String>,
+    args: &ClusterManifestsArgs,
+    printer: &Printer,
+) -> Result<()> {
     let Some(out) = &args.out else {
         return print_stream(&files, warnings, printer);
     };
@@ -71,9 +103,9 @@ pub(super) fn run_cluster_manifests(
     })
 }
 
-/// One stream without smoke workloads: what is to be applied.
+/// One stream of what is to be applied, without the files of folders.
 fn print_stream(files: &[ClusterManifest], warnings: Vec<String>, printer: &Printer) -> Result<()> {
-    let applied = files.iter().filter(|file| !file.is_smoke());
+    let applied = files.iter().filter(|file| file.is_applied());
     let output = ManifestsOutput::new(warnings, applied.cloned().collect());
     printer.print_result(&output, || {
         let files = output.items.iter();

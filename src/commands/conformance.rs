@@ -7,25 +7,29 @@ use crate::cli::ConformanceArgs;
 use crate::cluster;
 use crate::diagnostic::Result;
 use crate::model::cluster::Runner;
-use crate::planning::resolve_node_plan;
-use crate::selection::{SourceFolders, read_one_image};
+use crate::selection::SourceFolders;
 use crate::ui::Printer;
 
 use super::flags::{cluster_flags, cluster_input};
+use super::node_plan::NodePlan;
 
 pub(super) fn run_conformance(
     args: &ConformanceArgs,
     sources: &SourceFolders,
     printer: &Printer,
 ) -> Result<()> {
-    let (image, trees) = read_one_image(args.cluster.config.as_deref(), sources)?;
-    let (plan, _) = resolve_node_plan(&cluster_flags(&args.cluster)?, &image, &trees)?;
+    let nodes = NodePlan::read(
+        args.cluster.config.as_deref(),
+        &cluster_flags(&args.cluster)?,
+        sources,
+    )?;
     let checks = cluster::plan_conformance(
         &cluster_input(&args.cluster),
-        &plan,
-        &trees.catalog,
-        &*trees.read_paths()?,
+        &nodes.plan,
+        &nodes.trees.catalog,
+        &*nodes.trees.read_paths()?,
     )?;
+    nodes.print_assumption(printer);
     let output = OutputList::new("imagegen.dev/conformance/v1", checks);
     printer.print_listing(&output, || {
         let mut text = String::new();

@@ -9,12 +9,12 @@ use crate::diagnostic::{Finding, Result};
 use crate::io::fs::OutputKind;
 use crate::join::{Form, build_join_data, refuse_input};
 use crate::model::definition::ImageDefinition;
-use crate::planning::resolve_node_plan;
-use crate::selection::{Flags, SourceFolders, read_one_image};
+use crate::selection::{Flags, SourceFolders};
 use crate::ui::Printer;
 use crate::view::JoinOutput;
 
 use super::flags::name_policy;
+use super::node_plan::NodePlan;
 use input::{read_join_input, read_places};
 use secrets::read_secrets;
 
@@ -41,7 +41,6 @@ pub(super) fn run_join_data(
         let finding = Finding::new(Code::OPTION_WITHOUT_EFFECT, message, remedy);
         return Err(refuse_input(vec![finding]).into());
     }
-    let (image, trees) = read_one_image(args.config.as_deref(), sources)?;
     let secrets = read_secrets(args)?;
     let input = read_join_input(args)?;
     let settings = Flags::without_any()?;
@@ -54,7 +53,12 @@ pub(super) fn run_join_data(
         policy: name_policy(&args.policy),
         ..settings
     };
-    let (plan, policy) = resolve_node_plan(&flags, &image, &trees)?;
+    let NodePlan {
+        plan,
+        policy,
+        trees,
+        ..
+    } = NodePlan::read(args.config.as_deref(), &flags, sources)?;
     let data = build_join_data(
         &input,
         &secrets,

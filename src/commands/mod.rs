@@ -19,6 +19,7 @@ mod init;
 mod join_data;
 mod list;
 mod lock;
+mod node_plan;
 mod outdated;
 mod output;
 mod pin;

@@ -50,6 +50,9 @@ pub struct ClusterImage {
     /// Where the agent runs.
     #[serde(default)]
     pub when: When,
+    /// Builds of Windows for which it is published; empty where it runs on each.
+    #[serde(default)]
+    pub builds: Vec<u32>,
     pub source: String,
 }
 
@@ -80,6 +83,9 @@ pub struct ClusterFile {
     pub summary: String,
     #[serde(default, skip_serializing_if = "When::is_empty")]
     pub when: When,
+    /// Of kube-proxy in a container: only where the HNS network of the pods has a name.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub names_network: bool,
     /// Only where this was asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub needs: Option<String>,
@@ -112,6 +118,9 @@ pub struct ConformanceCheck {
     pub who: Runner,
     #[serde(default)]
     pub when: When,
+    /// As that of a [`ClusterFile`].
+    #[serde(default)]
+    pub names_network: bool,
     pub run: Vec<String>,
     pub expect: String,
     pub source: String,

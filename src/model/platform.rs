@@ -27,7 +27,7 @@ pub struct Platform {
     pub files: Vec<PlatformFile>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub blocked: Vec<BlockedAddress>,
-    /// Addresses that cloudbase-init asks for metadata and user-data.
+    /// Addresses of the platform that cloudbase-init and programs of a node ask for metadata and user-data.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub metadata: Vec<MetadataEndpoint>,
     /// Folders of extensions that the platform pushes by policy; the image is not sealed with one.
@@ -78,7 +78,7 @@ pub struct PlatformFile {
     pub source: String,
 }
 
-/// An address of the platform from which cloudbase-init reads metadata and user-data.
+/// An address of the platform with metadata, which a node reads at its first boot and later.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct MetadataEndpoint {

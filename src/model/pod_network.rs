@@ -83,6 +83,12 @@ pub struct ClusterSide {
     /// CNI configurations of the manifests, as paths below `cluster/`. The first whose conditions hold counts.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub configurations: Vec<CniConfiguration>,
+    /// What a user of the manifests must know of the cluster.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<NetworkNote>,
+    /// What the network between the nodes must let through.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub passage: Option<NetworkNote>,
     /// Manifests that only this network needs, besides those of `cluster/index.json`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub files: Vec<ClusterFile>,
@@ -94,5 +100,13 @@ pub struct CniConfiguration {
     pub file: String,
     #[serde(default, skip_serializing_if = "When::is_empty")]
     pub when: When,
+    pub source: String,
+}
+
+/// A sentence for the terminal, as an expression over the facts of the manifests.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct NetworkNote {
+    pub text: String,
     pub source: String,
 }

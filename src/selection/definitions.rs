@@ -47,6 +47,15 @@ impl DefinedImage {
         }
     }
 
+    /// The image of a lockfile.
+    pub(super) fn of_lock(path: PathBuf, definition: ImageDefinition) -> Self {
+        Self {
+            definition,
+            path,
+            ..Self::empty()
+        }
+    }
+
     /// Whether the file defines several images, so that a name tells them apart.
     pub fn is_one_of_several(&self) -> bool {
         self.several.is_some()

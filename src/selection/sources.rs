@@ -16,6 +16,7 @@ use crate::catalog::{Catalog, Trees};
 use crate::diagnostic::{Error, Result};
 use crate::embedded::{OverlayFile, Tree};
 use crate::io::fs;
+use crate::lock::{LOCK_FILE, Lock, is_lock};
 use crate::model::definition::ImageDefinition;
 
 use super::{DefinedImage, Definitions, NamingForm, read_input_tree, read_trees};
@@ -163,6 +164,42 @@ pub fn read_one_image(
     let image = Definitions::load(config)?.require_one(NamingForm::Config)?;
     let trees = read_sources(sources, slice::from_ref(&image))?;
     Ok((image, trees))
+}
+
+/// The image that was made, where `--config` names its lockfile or workspace.
+///
+/// # Errors
+/// The lockfile is none, or a file or folder that it names cannot be read.
+pub fn read_locked_image(
+    config: Option<&Path>,
+    sources: &SourceFolders,
+) -> Result<Option<(DefinedImage, Trees)>> {
+    let Some((path, lock)) = find_lock_at(config)? else {
+        return Ok(None);
+    };
+    let file = path.display().to_string();
+    let image = DefinedImage::of_lock(path, lock.selection.clone());
+    let trees = read_sources(sources, slice::from_ref(&image))?;
+    lock.require_own_files(&file, &trees.own_files)?;
+    Ok(Some((image, trees)))
+}
+
+fn find_lock_at(config: Option<&Path>) -> Result<Option<(PathBuf, Lock)>> {
+    let Some(config) = config else {
+        return Ok(None);
+    };
+    let is_folder = config.is_dir();
+    let path = if is_folder {
+        config.join(LOCK_FILE)
+    } else {
+        config.to_owned()
+    };
+    let bytes = fs::read_text_if_exists(&path)?;
+    let Some(bytes) = bytes.filter(|bytes| is_folder || is_lock(bytes)) else {
+        return Ok(None);
+    };
+    let lock = Lock::decode(&path.display().to_string(), &bytes)?;
+    Ok(Some((path, lock)))
 }
 
 /// The built-in trees with the targets of the flags and of these definitions alone: their steps and component files may

@@ -51,7 +51,7 @@ fn what_is_wanted_is_added_or_refused() {
     let digest = format!("registry.example/logs@sha256:{}", "a".repeat(64));
     let test = Test::new()
         .line(FLANNEL)
-        .line("--k8s 1.30 --with csi-proxy --with hypervisor --pipe-account kube-system:csi-smb --metadata-route --out o --image")
+        .line("--k8s 1.30 --with csi-proxy --with hypervisor --pipe-account kube-system:csi-smb --out o --image")
         .args([&*format!("log-monitor={digest}")]);
     test.succeeds();
     assert!(
@@ -115,13 +115,24 @@ fn what_is_wanted_is_added_or_refused() {
             "--cni flannel-overlay --endpoint https://a",
             "endpoint-format",
         ),
-        ("--cni none --endpoint a:1", "--hns-network NAME"),
+        (
+            "--endpoint a:1 --hns-network foo",
+            "nothing makes an HNS network `foo`",
+        ),
+        (
+            "--k8s 1.20 --cni calico --runtime containerd --config w.json --endpoint a:1",
+            "image-build",
+        ),
         (
             "--k8s 1.20 --cni calico --host-access wins --endpoint a:1",
             "source-address-unknown",
         ),
     ] {
         Test::new()
+            .file(
+                "w.json",
+                r#"{ "kubernetes": "1.20", "windows": "20H2", "hostAccess": "wins", "cni": "calico", "runtime": "containerd" }"#,
+            )
             .line("cluster-manifests")
             .line(line)
             .fails(3, &[said]);
@@ -153,7 +164,11 @@ fn conformance_is_derived() {
         run("--k8s 1.20.0 --host-access services --cni none"),
     );
     let difference: Vec<String> = ids(&new).difference(&ids(&old)).cloned().collect();
-    assert_eq!(difference, ["agents", "flannel", "network", "pipes"]);
+    assert_eq!(
+        difference,
+        ["agents", "flannel", "flannel-linux", "network", "pipes"]
+    );
+    assert_eq!(new[0]["id"], "flannel-linux", "the cluster is asked first");
     for check in new.iter().chain(&old) {
         assert!(
             ["node", "cluster", "developer"].contains(&check["who"].as_str().expect("who")),
@@ -196,4 +211,120 @@ fn manifests_are_as_reviewed() {
         );
     }
     golden("cluster/smoke-1.36.4.txt", &smoke);
+}
+
+/// Who brings a pod network of their own gets everything but the network and kube-proxy, and one line that says so.
+#[test]
+fn without_a_pod_network_there_is_no_kube_proxy_unless_its_network_is_named() {
+    let test = Test::new().line("cluster-manifests --k8s 1.36.4 --cni none --endpoint a:1 --out o");
+    let ran = test.succeeds();
+    assert!(ran.stderr.contains("without kube-proxy"), "{}", ran.stderr);
+    let written = files(&test.folder.join("o"));
+    let has = |part: &str| written.keys().any(|name| name.contains(part));
+    assert!(!has("kube-proxy") && !has("flannel") && has("50-runtime-classes.yaml"));
+    let named = Test::new().line(
+        "cluster-manifests --k8s 1.36.4 --cni none --hns-network mine --endpoint a:1 --out o",
+    );
+    let ran = named.succeeds();
+    assert!(!ran.stderr.contains("without kube-proxy"), "{}", ran.stderr);
+    let config = named.text("o/21-kube-proxy-config.yaml");
+    assert!(config.contains("--network-name=mine"), "{config}");
+    assert!(named.exists("o/22-kube-proxy-hostprocess.yaml"));
+    let planned = Test::new()
+        .line("conformance --k8s 1.36.4 --cni none --format json")
+        .succeeds();
+    assert!(!planned.stdout.contains("daemonset/kube-proxy-windows"));
+}
+
+/// An image and the manifests of its cluster are compared: what does not fit is refused by name.
+#[test]
+fn an_image_that_does_not_fit_its_cluster_is_refused() {
+    let image = |line: &str| {
+        let test = Test::new().line(&format!(
+            "build --target azure --k8s 1.36.0 {line} --no-bake --out w"
+        ));
+        test.succeeds();
+        test
+    };
+    let bare = image("--cni none");
+    let own = image("");
+    let manifests = "cluster-manifests --endpoint a:1";
+    let run = |test: &Test, line: &str| -> Test {
+        let other = Test::new();
+        std::fs::create_dir(other.folder.join("w")).expect("a folder");
+        for (name, bytes) in files(&test.folder.join("w")) {
+            if name == "imagegen.lock.json" {
+                std::fs::write(other.folder.join("w").join(name), bytes).expect("a lockfile");
+            }
+        }
+        other.line(line)
+    };
+    for place in ["w", "w/imagegen.lock.json"] {
+        let ran = run(&own, &format!("{manifests} --config {place}")).succeeds();
+        assert!(ran.stderr.contains("CNI flannel-overlay"), "{}", ran.stderr);
+        assert!(!ran.stderr.contains("is assumed"), "{}", ran.stderr);
+        run(
+            &bare,
+            &format!("{manifests} --config {place} --cni flannel-overlay"),
+        )
+        .fails(
+            3,
+            &[
+                "image-unfit",
+                "firewall/vxlan",
+                "cni/flannel-cni-plugin",
+                "cni/defender-host-local",
+            ],
+        );
+    }
+    run(&own, &format!("{manifests} --config w --k8s 1.30"))
+        .fails(3, &["has Kubernetes 1.36, not 1.30"]);
+    run(&own, "conformance --config w --host-access services")
+        .fails(3, &["host access hostprocess, not services"]);
+    run(&own, "conformance --config w").succeeds();
+    let hash = format!("sha256:{}", "a".repeat(64));
+    let join = "join-data --config w --endpoint a:1 --token-env T --ca-cert-hash";
+    run(&own, join)
+        .args([&*hash])
+        .env("T", "abcdef.0123456789abcdef")
+        .succeeds();
+    run(&own, join)
+        .args([&*hash])
+        .env("T", "abcdef.0123456789abcdef")
+        .line("--k8s 1.30")
+        .fails(3, &["has Kubernetes 1.36, not 1.30"]);
+    let ran = Test::new().line(FLANNEL).succeeds();
+    assert!(ran.stderr.contains("is assumed"), "{}", ran.stderr);
+}
+
+/// What replaces an object of the cluster, and what gives rights to others, lies apart and is told.
+#[test]
+fn what_is_not_only_ours_lies_apart() {
+    let test = Test::new().line("cluster-manifests --k8s 1.20.0 --endpoint a:1 --out o");
+    let ran = test.succeeds();
+    assert!(
+        test.exists("o/linux/33-flannel-linux.yaml")
+            && test.exists("o/samples/60-pod-security-policy.yaml")
+    );
+    for said in [
+        "replaces the cluster's ConfigMap kube-flannel-cfg",
+        "rollout restart daemonset/kube-flannel-ds",
+        "in the namespace kube-flannel",
+        "--image NAME=REFERENCE@sha256:",
+        "kube-proxy-wins (docker.io/sigwindowstools/kube-proxy:v1.20.0-nanoserver)",
+    ] {
+        assert!(ran.stderr.contains(said), "{said}: {}", ran.stderr);
+    }
+    let told = ran.stderr.lines().take_while(|line| *line != "next:");
+    let last = told.last().expect("a note");
+    assert!(last.contains("UDP 4789 between all nodes"), "{last}");
+    let hostprocess = Test::new()
+        .line("cluster-manifests --k8s 1.36.4 --endpoint a:1")
+        .succeeds();
+    assert!(
+        hostprocess.stdout.contains(r"C:\\k\\flannel\\flanneld.exe"),
+        "{}",
+        hostprocess.stdout
+    );
+    assert!(!hostprocess.stdout.contains("sigwindowstools"));
 }

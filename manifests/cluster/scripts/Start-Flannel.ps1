@@ -14,15 +14,26 @@ param(
     [Parameter(Mandatory)] [string] $HostConfig,
     # Where the host's folders are mounted; empty in a HostProcess container.
     [string] $HostRoot = '',
-    # May name variables of the environment, such as %CONTAINER_SANDBOX_MOUNT_POINT%.
     [Parameter(Mandatory)] [string] $Program,
-    # Keeps the way to a cloud's metadata service, which goes when the network card moves to the virtual switch.
-    [switch] $MetadataRoute,
+    # Addresses of a cloud's metadata services, with commas between them. The way there goes when the network card moves
+    # to the virtual switch.
+    [string] $KeepRoutes = '',
     [switch] $Wins
 )
 
 Set-StrictMode -Version 2.0
 $ErrorActionPreference = 'Stop'
+
+# Makes the host's own route to the address last. An address without one is reached by the default route, as before.
+function Save-Route {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] [string] $Address)
+    $found = Find-NetRoute -RemoteIPAddress $Address -ErrorAction SilentlyContinue |
+        Where-Object -FilterScript { $_.CimClass.CimClassName -eq 'MSFT_NetRoute' } | Select-Object -First 1
+    if ($found -and $found.DestinationPrefix -ne '0.0.0.0/0') {
+        & "$env:SystemRoot\System32\route.exe" -p add $Address mask 255.255.255.255 $found.NextHop
+    }
+}
 
 # No byte order mark: containerd reads the file.
 $folder = "$HostRoot\etc\cni\net.d"
@@ -39,16 +50,19 @@ $arguments = @(
     "--net-config-path=$HostConfig\net-conf.json"
     "--iface=$env:HOST_IP"
 )
-if ($MetadataRoute -and $Wins) {
-    & wins.exe cli route add --addresses 169.254.169.254
-} elseif ($MetadataRoute) {
-    & "$env:SystemRoot\System32\route.exe" -p add 169.254.169.254 mask 255.255.255.255 0.0.0.0
+foreach ($address in $KeepRoutes.Split([char[]] ',', [StringSplitOptions]::RemoveEmptyEntries)) {
+    if ($Wins) {
+        # A container cannot see the host's routes: wins copies the default route.
+        & wins.exe cli route add --addresses $address
+    } else {
+        Save-Route -Address $address
+    }
 }
 if ($Wins) {
     # wins moves the program away when it starts it: each start needs a new copy.
     Copy-Item -LiteralPath $Program -Destination "$HostRoot\k\flannel\flanneld.exe" -Force
     & wins.exe cli process run --path $Program --args ($arguments -join ' ') --envs "NODE_NAME=$env:NODE_NAME"
 } else {
-    & ([Environment]::ExpandEnvironmentVariables($Program)) @arguments
+    & $Program @arguments
 }
 exit $LASTEXITCODE

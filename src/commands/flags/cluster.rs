@@ -38,7 +38,7 @@ pub(in super::super) fn cluster_input(args: &ClusterArgs) -> ClusterInput {
         node_subnets: args.node_subnet.clone(),
         hns_network: args.hns_network.clone(),
         flannel_namespace: args.flannel_namespace.clone(),
-        metadata_route: false,
+        metadata: BTreeSet::new(),
         pipe_accounts: Vec::new(),
         images: BTreeMap::new(),
         with: BTreeSet::new(),
