@@ -97,6 +97,10 @@ fn find_commit(root: &Path) -> (String, String) {
     let given = |name: &str| env::var(name).ok().filter(|value| !value.is_empty());
     let is_release = env::var("PROFILE").is_ok_and(|profile| profile == "release");
     let git = |format: &str| {
+        // Of a packaged crate, the folder may lie in another repository.
+        if !root.join(".git").exists() {
+            return None;
+        }
         let format = format!("--format={format}");
         let output = Command::new("git")
             .arg("-C")

@@ -8,6 +8,7 @@ mod attest;
 mod diff;
 mod errors;
 mod flaws;
+mod git;
 mod history;
 mod once;
 pub mod outputs;

@@ -142,6 +142,26 @@ fn engines_with_bounds_are_created_once() {
     assert_eq!(created, expected);
 }
 
+/// Git runs what the settings of a repository name; `records/git.rs` says which repository that may be.
+#[test]
+fn git_is_started_in_one_place() {
+    let mut started = Vec::new();
+    for (path, bytes) in files(&root().join("src")) {
+        let text = String::from_utf8(bytes).expect("UTF-8");
+        let quoted = text.matches("\"git\"").count() + text.matches("\"git.exe\"").count();
+        // The record of an image has a field of this name.
+        if quoted > 0 && !text.contains("record[\"git\"]") {
+            started.push(format!("{path}: {quoted}"));
+        }
+    }
+    assert_eq!(started, ["records/git.rs: 1"]);
+    for (path, bytes) in files(&root().join("ci/publish/pipelines")) {
+        let text = String::from_utf8_lossy(&bytes);
+        let bare = text.contains("git -c safe.bareRepository=explicit");
+        assert_eq!(bare, path == "node-images", "{path}");
+    }
+}
+
 #[test]
 fn the_layering_test_can_fail() {
     let source = "use crate::{bake, model::json};\nuse crate::io::fs;\nfn f() { crate::ui::x() }\n";

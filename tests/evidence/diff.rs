@@ -4,6 +4,7 @@ use std::process::Command;
 
 use serde_json::{Value, json};
 
+use super::git::write_program;
 use crate::support::{Test, program};
 
 const OLD: &str = "--target azure --k8s 1.36.3 --var image_version=20348.2762.241009";
@@ -29,12 +30,12 @@ fn locks(old: &str, new: &str) -> Test {
     test
 }
 
-fn read_diff(test: &Test, line: &str) -> Value {
+pub fn read_diff(test: &Test, line: &str) -> Value {
     let text = test.prints(&format!("diff {line} --format json"));
     serde_json::from_str(&text).expect("JSON")
 }
 
-fn find<'a>(diff: &'a Value, part: &str, key: &str, name: &str) -> &'a Value {
+pub fn find<'a>(diff: &'a Value, part: &str, key: &str, name: &str) -> &'a Value {
     let list = diff[part].as_array().expect("a part");
     list.iter()
         .find(|it| it[key] == name)
@@ -319,7 +320,14 @@ fn what_git_refuses_is_told_with_its_own_remedy() {
     git(&test, "init -q .");
     // git's own tests take every repository for that of another user so.
     // <https://github.com/git/git/blob/v2.39.0/t/t0033-safe-directory.sh>
-    let test = test.env("GIT_TEST_ASSUME_DIFFERENT_OWNER", "1");
+    let git = program("git").expect("git");
+    let script = format!(
+        "#!/bin/sh\nGIT_TEST_ASSUME_DIFFERENT_OWNER=1 exec {} \"$@\"\n",
+        git.display()
+    );
+    write_program(&test.folder.join("git"), &script);
+    let path = format!("{}:/usr/bin:/bin", test.folder.display());
+    let test = test.env("PATH", &path);
     let ran = test.run_with("diff node.json --base HEAD");
     assert_eq!(ran.code, Some(3), "{}", ran.stderr);
     for said in [

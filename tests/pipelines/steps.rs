@@ -99,6 +99,22 @@ fn shortens_a_comment_at_the_end_of_a_line() {
     }
 }
 
+/// A request may bring a folder that is a repository to git, whose settings run a program in a job with secrets.
+#[test]
+fn git_takes_no_folder_of_a_request_for_the_repository() {
+    let Some(forge) = Forge::new() else { return };
+    let bench = Bench::new(&forge);
+    let ran = bench.run(
+        "git init --quiet --bare web
+         git -C web config remote.origin.url .
+         git -C web config remote.origin.uploadpack \"touch $PWD/planted;\"
+         cd web && bash ../ci/node-images waiting list",
+    );
+    assert_ne!(ran.code, Some(0), "{}", ran.log);
+    assert!(ran.log.contains("bare repository"), "{}", ran.log);
+    assert!(!bench.machine.work.join("planted").exists());
+}
+
 /// A version of a gallery is its latest from the start, unless it says otherwise. The record of an image that is both
 /// names the managed image, so that a person promotes its version.
 #[test]
