@@ -168,7 +168,8 @@ pub fn build_join_data(
     warnings.extend(check::warn_of_proxy(&node, &plan.proxy));
     let arguments = arguments.list;
     if let Some(api) = template_api {
-        let template = capi::build_template(&node, &arguments, plan, &api, places);
+        let template = capi::build_template(&node, &arguments, plan, &api, places)
+            .map_err(|finding| refuse_input(vec![finding]))?;
         return Ok(JoinData {
             api_version: capi::name_version(&api),
             content: template,

@@ -12,7 +12,7 @@ use crate::model::plan::Plan;
 
 use super::check::Node;
 use super::userdata::Places;
-use super::{Form, JoinInput, Secrets, config, yaml};
+use super::{Form, JoinInput, Secrets, config, span, yaml};
 
 /// Refuses settings that Cluster API would overwrite.
 pub(super) fn check_sources(input: &JoinInput, secrets: &Secrets) -> Result<(), Finding> {
@@ -90,7 +90,7 @@ pub(super) fn build_template(
     plan: &Plan,
     api: &ClusterApi,
     places: &Places,
-) -> String {
+) -> Result<String, Finding> {
     let registration = config::build_registration(node, arguments, plan.runtime, api.argument_list);
     let mut spec = json!({ "joinConfiguration": { "nodeRegistration": registration } });
     if plan.host_access == HostAccess::Services {
@@ -104,5 +104,6 @@ pub(super) fn build_template(
         "metadata": { "name": "windows" },
         "spec": { "template": { "spec": spec } },
     });
-    yaml::format_document(&document)
+    span::check_document(&document)?;
+    Ok(yaml::format_document(&document))
 }

@@ -22,7 +22,7 @@ fn cluster_api_gets_expressions_for_each_machine() {
             .args(["--name", "{{ ds.meta_data.local_hostname }}"])
             .args([
                 "--kubelet-arg",
-                r#"provider-id=oci://{{ ds.meta_data["instance_id"] }}"#,
+                "provider-id=oci://{{ ds.meta_data.instance_id }}",
             ])
             .args([
                 "--kubelet-arg",
@@ -36,7 +36,7 @@ fn cluster_api_gets_expressions_for_each_machine() {
             .stdout
     };
     let expected = [
-        ("provider-id", r#"oci://{{ ds.meta_data["instance_id"] }}"#),
+        ("provider-id", "oci://{{ ds.meta_data.instance_id }}"),
         ("feature-gates", "WindowsHostProcessContainers=true"),
         ("windows-priorityclass", "ABOVE_NORMAL_PRIORITY_CLASS"),
     ];
@@ -59,6 +59,67 @@ fn cluster_api_gets_expressions_for_each_machine() {
         assert_eq!(registration["name"], "{{ ds.meta_data.local_hostname }}");
         assert_eq!(registration["kubeletExtraArgs"], arguments);
     }
+}
+
+/// cloudbase-init renders with `jinja2.Template` as SYSTEM, and an input file comes with anybody's pull request.
+#[test]
+fn a_template_runs_nothing_on_the_machine() {
+    let code = "{{ lipsum.__globals__['os'].popen('whoami').read() }}";
+    let tight = "{{cycler.__init__.__globals__.os.popen('id').read()}}";
+    for (input, said) in [
+        (
+            json!({ "name": format!("win-{code}") }),
+            "template-expression",
+        ),
+        (
+            json!({ "name": "{{ ds.meta_data.__class__ }}" }),
+            "template-expression",
+        ),
+        (
+            json!({ "labels": [format!("example.com/a={code}")] }),
+            "template-expression",
+        ),
+        (json!({ "labels": [format!("{code}=a")] }), "label-format"),
+        (
+            json!({ "taints": [format!("a={code}:NoSchedule")] }),
+            "template-expression",
+        ),
+        (
+            json!({ "taints": [format!("{code}:NoSchedule")] }),
+            "taint-format",
+        ),
+        (
+            json!({ "kubeletArgs": [format!("v={tight}")] }),
+            "template-expression",
+        ),
+        (
+            json!({ "kubeletArgs": ["v={%import'os'%}"] }),
+            "template-expression",
+        ),
+        (
+            json!({ "kubeletArgs": ["v=2{#a#}"] }),
+            "template-expression",
+        ),
+        (
+            json!({ "ignorePreflightErrors": [tight] }),
+            "preflight-format",
+        ),
+    ] {
+        let test = Test::new().file("join.json", &input.to_string());
+        let line = "join-data --as capi --k8s 1.36.4 --from join.json";
+        test.line(line).fails(3, &[said]);
+    }
+    // No program of this line is surveyed, so no name is unknown.
+    for k8s in ["1.36.4", "1.20.0"] {
+        let given = Test::new().args(["--kubelet-arg", &format!("{tight}=1")]);
+        let refused = given.line(&format!("join-data --as capi --k8s {k8s}"));
+        let code = refused.run().code;
+        assert!(matches!(code, Some(2 | 3)), "{k8s}: {code:?}");
+    }
+    // In no other form is it an expression.
+    test("--k8s 1.36.4")
+        .args(["--kubelet-arg", "v={%import'os'%}"])
+        .fails(3, &["template-expression"]);
 }
 
 /// A value that ends the kubelet is none that a node joins with.
