@@ -1,4 +1,7 @@
 //! `imagegen promote` and `imagegen retire`.
+//!
+//! Their commands run with the user's sign-in, so they come from built-in targets and `--targets` alone: the definition of
+//! the working folder may be anybody's pull request.
 
 mod inputs;
 mod outcome;
@@ -16,13 +19,13 @@ use crate::publish::{
     refuse_deleted, run_commands,
 };
 use crate::records::{HistoryEntry, HistoryPlace, read_history};
-use crate::selection::SourceFolders;
+use crate::selection::{SourceFolders, read_sources};
 use crate::ui::Printer;
 
 use inputs::list_current_locks;
 use outcome::{end_step, format_done};
 
-pub(super) use inputs::{collect_values, read_publish_trees};
+pub(super) use inputs::collect_values;
 
 pub(super) fn run_promote(
     args: &PromoteArgs,
@@ -31,7 +34,7 @@ pub(super) fn run_promote(
 ) -> Result<()> {
     let builds = list_named_builds(&args.images, &(&args.publish.place).into(), printer)?;
     refuse_deleted(&builds)?;
-    let trees = read_publish_trees(sources, printer)?;
+    let trees = read_sources(sources, &[])?;
     let step = StepRun {
         step: PublishStep::Promote,
         channel: &args.channel,
@@ -47,7 +50,7 @@ pub(super) fn run_retire(
     printer: &Printer,
 ) -> Result<()> {
     let place = &HistoryPlace::from(&args.publish.place);
-    let trees = read_publish_trees(sources, printer)?;
+    let trees = read_sources(sources, &[])?;
     let values = &collect_values(&args.publish.values)?;
     let step = if args.delete {
         PublishStep::Delete

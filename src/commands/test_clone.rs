@@ -9,10 +9,10 @@ use crate::publish::{
     CloneOutput, CloneRequest, CloneRuns, CloneState, delete_clones, format_clones, list_clones,
     list_named_builds, refuse_deleted, run_clones,
 };
-use crate::selection::SourceFolders;
+use crate::selection::{SourceFolders, read_sources};
 use crate::ui::Printer;
 
-use super::publish::{collect_values, read_publish_trees};
+use super::publish::collect_values;
 
 pub(super) fn run_test_clone(
     args: &TestCloneArgs,
@@ -24,7 +24,7 @@ pub(super) fn run_test_clone(
     if !args.delete {
         refuse_deleted(&builds)?;
     }
-    let trees = read_publish_trees(sources, printer)?;
+    let trees = read_sources(sources, &[])?;
     let values = collect_values(&args.publish.values)?;
     let request = CloneRequest {
         values: &values,

@@ -229,7 +229,8 @@ fn load_recipes(trees: &Trees, target: &str) -> Result<PublishProgram> {
 
 fn refuse_target(subject: &str) -> crate::diagnostic::Error {
     let message = format!("{subject}: no recipe for a test of its images is known");
-    let remedy = "add `testClone` to the `publication.json` of the target, or make a machine from the image yourself";
+    let remedy = "add `testClone` to the `publication.json` of the target, and name the folder of the target by `--targets` (a \
+                  definition does not choose what runs), or make a machine from the image yourself";
     Error::value(message, remedy)
 }
 

@@ -137,8 +137,8 @@ fn load_program(trees: &Trees, target: &str) -> Result<PublishProgram> {
 
 pub(super) fn refuse_unpublished(target: &str) -> CodedError {
     let message = format!("the target {target} does not say how its images are published");
-    let remedy =
-        "add `publication.json` to the folder of the target, or use the platform's own tools";
+    let remedy = "add `publication.json` to the folder of the target, and name its parent by `--targets` (a definition \
+                  does not choose what runs), or use the platform's own tools";
     CodedError::value(message, remedy)
 }
 

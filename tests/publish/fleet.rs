@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::{Build, OCID, glance, list_versions};
+use super::{Build, OCID, glance, list_versions, make_executable, trees};
 use crate::support::Test;
 
 /// Two builds of OpenStack, and two of other targets with these ids.
@@ -158,6 +158,65 @@ fn definitions_that_cannot_be_planned_together_publish() {
             let ran = test.bare().run(line);
             assert_eq!(ran.code, Some(code), "{line}: {}", ran.stderr);
         }
+    }
+}
+
+/// The definition of a pull request would run its program with the sign-in of whoever promotes.
+#[test]
+fn a_definition_does_not_choose_the_program_of_a_step() {
+    let command = |verb: &str| json!({"commands": [{"arguments": [verb, "{id}"], "source": "https://example.com"}]});
+    let own = json!({"by": {"program": {
+        "name": "owned", "install": "https://example.com", "source": "https://example.com", "images": [{
+            "id": ".+", "title": "the image", "source": "https://example.com", "promote": command("a"),
+            "retire": command("b"), "delete": command("c"),
+        }],
+    }}})
+    .to_string();
+    let targets = &trees().packer;
+    // `openstack` replaces a target of the program, `cloud` is new.
+    for target in ["openstack", "cloud"] {
+        let mut test = Test::new();
+        for path in ["target.json", "source.pkr.hcl.tera"] {
+            if let Some(bytes) = targets.get(&format!("targets/openstack/{path}")) {
+                test = test.bytes(&format!("targets/{target}/{path}"), bytes);
+            }
+        }
+        let definition = json!({"target": target, "kubernetes": "1.36", "targets": ["targets"]});
+        let build = Build {
+            target,
+            ..Build::default()
+        };
+        let test = build
+            .write(test, "imagegen-out/node")
+            .file(&format!("targets/{target}/publication.json"), &own)
+            .file("imagegen.json", &definition.to_string())
+            .file("bin/owned", "#!/bin/sh\ntouch \"$HOME/ran\"\n");
+        make_executable(&test, "bin/owned");
+        let path = format!("{}/bin:/usr/bin:/bin", test.folder.display());
+        let test = test.env("PATH", &path);
+        for line in [
+            "promote one",
+            "retire one",
+            "retire one --delete",
+            "test-clone one",
+        ] {
+            let printed = test.bare().run(line);
+            assert!(
+                !printed.stdout.contains("owned"),
+                "{line}: {}",
+                printed.stdout
+            );
+            let ran = test.bare().run(&format!("{line} --run"));
+            assert_ne!(ran.code, Some(0), "{line}");
+            assert!(!test.exists("ran"), "{target} {line}: {}", ran.stderr);
+            if target == "cloud" && line != "test-clone one" {
+                let said = "a definition does not choose what runs";
+                assert!(ran.stderr.contains(said), "{line}: {}", ran.stderr);
+            }
+        }
+        // Whoever runs the verb names the folder.
+        let ran = test.bare().run("promote one --run --targets targets");
+        assert!(ran.code == Some(0) && test.exists("ran"), "{}", ran.stderr);
     }
 }
 

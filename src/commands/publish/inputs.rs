@@ -1,27 +1,11 @@
-//! Trees and values of the verbs that publish.
+//! Values and lockfiles of the verbs that publish.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::catalog::Trees;
 use crate::cli::RetireArgs;
 use crate::diagnostic::{Error, Result};
-use crate::selection::{Definitions, SourceFolders, read_target_sources};
+use crate::selection::Definitions;
 use crate::ui::Printer;
-
-/// The trees with the targets of the flags and of `imagegen.json`. A definition that cannot be read has none: records say
-/// what is published.
-pub(in crate::commands) fn read_publish_trees(
-    sources: &SourceFolders,
-    printer: &Printer,
-) -> Result<Trees> {
-    match Definitions::load(None) {
-        Ok(definitions) => read_target_sources(sources, definitions.images()),
-        Err(error) => {
-            printer.print_warning(&format!("targets of its folders are not known: {error}"));
-            read_target_sources(sources, &[])
-        }
-    }
-}
 
 /// Values of `--var` by name.
 pub(in crate::commands) fn collect_values(
