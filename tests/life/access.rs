@@ -154,6 +154,7 @@ fn each_target_names_the_addresses_of_its_metadata() {
         }
         let named = |it: &MetadataEndpoint| (it.address.to_string(), it.port.to_string());
         let told: BTreeSet<(String, String)> = platform.metadata.iter().map(named).collect();
-        assert_eq!(told, expected, "{}", target.name);
+        // Programs of a node ask addresses that cloudbase-init does not.
+        assert!(told.is_superset(&expected), "{}: {told:?}", target.name);
     }
 }

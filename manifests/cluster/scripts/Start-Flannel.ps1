@@ -15,8 +15,8 @@ param(
     # Where the host's folders are mounted; empty in a HostProcess container.
     [string] $HostRoot = '',
     [Parameter(Mandatory)] [string] $Program,
-    # Addresses of a cloud's metadata services, with commas between them. The way there goes when the network card moves
-    # to the virtual switch.
+    # Addresses of clouds' metadata services, with commas between them. The way there goes when the network card
+    # moves to the virtual switch.
     [string] $KeepRoutes = '',
     [switch] $Wins
 )
@@ -24,7 +24,7 @@ param(
 Set-StrictMode -Version 2.0
 $ErrorActionPreference = 'Stop'
 
-# Makes the host's own route to the address last. An address without one is reached by the default route, as before.
+# Makes the host's own route to the address last. Without one, the default route leads there, as before.
 function Save-Route {
     [CmdletBinding()]
     param([Parameter(Mandatory)] [string] $Address)
