@@ -10,6 +10,9 @@ use crate::support::{Test, golden, root};
 const AZURE: &str = "--target azure --k8s 1.36.4";
 const READY: &str = "--target azure --k8s 1.36.4 --var location=westeurope --var managed_image_resource_group_name=rg";
 
+/// A version that nobody pinned.
+const OPEN: &str = "--component crictl=1.36.9";
+
 /// Name of the golden file, exit code, command line.
 fn table() -> Vec<(&'static str, i32, String)> {
     let azure = |text: &str| format!("{text} {AZURE}");
@@ -93,7 +96,7 @@ fn table() -> Vec<(&'static str, i32, String)> {
         ("bad-definition", 3, "plan --config bad.json".to_owned()),
         ("bad-lock", 3, azure("plan --lock bad.json")),
         ("bad-policy", 3, azure("plan --policy bad.json")),
-        ("offline", 4, format!("build --offline {READY}")),
+        ("offline", 4, format!("build --offline {READY} {OPEN}")),
         ("offline-fetch", 4, azure("fetch --offline")),
         ("offline-list", 4, azure("outdated --offline")),
         (
@@ -104,7 +107,7 @@ fn table() -> Vec<(&'static str, i32, String)> {
         (
             "unpinned",
             5,
-            format!("build --locked --offline --lock open.json {READY}"),
+            format!("build --locked --offline --lock open.json {READY} {OPEN}"),
         ),
         (
             "digest",
@@ -135,7 +138,7 @@ fn every_way_into_a_class_has_its_exit_code_and_message() {
     for (name, code, line) in table() {
         let test = test(&line);
         if name == "unpinned" {
-            let render = format!("render --out o {READY}");
+            let render = format!("render --out o {READY} {OPEN}");
             let other = self::test(&render);
             other.succeeds();
             std::fs::copy(
