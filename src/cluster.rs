@@ -74,7 +74,7 @@ impl ClusterManifest {
 #[derive(Debug)]
 pub struct RenderedManifests {
     pub files: Vec<ClusterManifest>,
-    /// What cluster they are for, and what the network must let through.
+    /// The cluster that they are for, and the traffic between its nodes.
     pub notes: Vec<String>,
     /// Name, for `--image` → reference.
     pub images: BTreeMap<String, String>,

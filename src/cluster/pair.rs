@@ -14,7 +14,7 @@ pub struct NodeImage<'a> {
     pub resources: &'a [Resource],
 }
 
-/// What of an image does not fit nodes of the plan `nodes`. `wanted` is the same image with the pod network of these.
+/// Compares an image with nodes of the plan `nodes`, part by part. `wanted` is the same image with the pod network of these.
 pub fn check_image(image: NodeImage<'_>, wanted: NodeImage<'_>, nodes: &Plan) -> Vec<Finding> {
     let own = image.plan;
     let mut found = Vec::new();

@@ -83,10 +83,10 @@ pub struct ClusterSide {
     /// CNI configurations of the manifests, as paths below `cluster/`. The first whose conditions hold counts.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub configurations: Vec<CniConfiguration>,
-    /// What a user of the manifests must know of the cluster.
+    /// Facts about the cluster that a user of the manifests must know.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<NetworkNote>,
-    /// What the network between the nodes must let through.
+    /// Traffic that the network between the nodes must let through.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub passage: Option<NetworkNote>,
     /// Manifests that only this network needs, besides those of `cluster/index.json`.
