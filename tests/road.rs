@@ -41,6 +41,14 @@ fn run(test: &Test, words: &[String]) -> Ran {
     ran
 }
 
+fn list_lines() -> Vec<String> {
+    let files = Tree::embedded_manifests().list_files("kubernetes/lines");
+    let names = files.iter().filter_map(|file| file.strip_suffix(".json"));
+    names
+        .map(|name| name.rsplit('/').next().unwrap().to_owned())
+        .collect()
+}
+
 /// Each command of the road is the last line of the one before it.
 #[test]
 fn the_last_line_of_each_verb_runs_as_the_next() {
@@ -139,6 +147,47 @@ fn an_image_of_several_keeps_its_name_on_the_road() {
         "{built}"
     );
     assert!(!next("imagegen build --all").contains("imagegen cluster-manifests"));
+}
+
+/// Warnings of a run: at most two, and each names a flag or a command.
+fn check_warnings(line: &str, warnings: &[&str]) {
+    assert!(warnings.len() <= 2, "{line}: {warnings:#?}");
+    for warning in warnings {
+        let has_remedy = warning.contains("`--") || warning.contains("`imagegen ");
+        assert!(has_remedy, "{line}: {warning}");
+    }
+}
+
+#[test]
+fn defaults_are_quiet_on_every_line() {
+    let lines = list_lines();
+    assert!(lines.len() >= 21, "{lines:?}");
+    let test = Test::new().env("SOURCE_DATE_EPOCH", TODAY);
+    for minor in lines {
+        let flags = format!("--target azure --k8s {minor}");
+        let plan = run(&test, &split_line(&format!("imagegen plan {flags}")));
+        let said = plan
+            .stdout
+            .split_once("\nWarnings\n")
+            .map_or("", |(_, said)| said);
+        check_warnings(&flags, &said.lines().collect::<Vec<_>>());
+        assert!(!plan.stdout.contains("CVE-"), "{}", plan.stdout);
+
+        let build = run(
+            &test,
+            &split_line(&format!("imagegen build {flags} --no-bake")),
+        );
+        let said = build
+            .stderr
+            .lines()
+            .filter(|line| line.starts_with("warning: "));
+        check_warnings(&flags, &said.collect::<Vec<_>>());
+
+        for ran in [plan, build] {
+            let words = read_next(&ran);
+            assert_eq!(words, split_line(&format!("imagegen lock {flags}")));
+        }
+    }
 }
 
 /// The end of support that is over is told, with what is forced beside it.

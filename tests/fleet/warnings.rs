@@ -5,8 +5,8 @@ use serde_json::{Value, json};
 use super::{folder, two_bakes};
 use crate::support::Test;
 
-/// `count` images, of which every second has a release with known flaws.
-fn flawed(count: usize) -> Test {
+/// `count` images, of which every second has a release whose support has ended.
+fn ended(count: usize) -> Test {
     (0..count).fold(Test::new(), |test, number| {
         let release = ["1.28.3", "1.36.0"][number % 2];
         let definition = json!({"target": "host", "kubernetes": release, "hostAccess": "services"});
@@ -17,7 +17,7 @@ fn flawed(count: usize) -> Test {
     })
 }
 
-const FLAW: &str = "kubernetes-node 1.28.3 has CVE-2023-5528";
+const ENDED: &str = "support has ended, and nobody fixes vulnerabilities: kubernetes 1.28";
 
 #[test]
 fn a_warning_of_many_images_is_said_once() {
@@ -26,15 +26,15 @@ fn a_warning_of_many_images_is_said_once() {
         (9, "warning: node-00, node-02, node-04, node-06, node-08: "),
         (20, "warning: 10 images, such as node-00: "),
     ] {
-        let test = flawed(count);
+        let test = ended(count);
         for verb in ["build --no-bake --out o", "render --out o"] {
             let one = test.run_with(&format!("{verb} --config images --all -q --jobs 1"));
             let several = test.run_with(&format!("{verb} --config images --all -q --jobs 5"));
             assert_eq!(one.code, Some(0), "{}", one.stderr);
             assert_eq!(one.stderr, several.stderr);
-            assert_eq!(one.stderr.matches(FLAW).count(), 1, "{}", one.stderr);
+            assert_eq!(one.stderr.matches(ENDED).count(), 1, "{}", one.stderr);
             assert!(
-                one.stderr.contains(&format!("{said}{FLAW}")),
+                one.stderr.contains(&format!("{said}{ENDED}")),
                 "{}",
                 one.stderr
             );
@@ -44,7 +44,7 @@ fn a_warning_of_many_images_is_said_once() {
 
 #[test]
 fn a_warning_of_many_images_is_one_event() {
-    let test = flawed(20);
+    let test = ended(20);
     for jobs in [1, 5] {
         let line = format!("render --config images --all --out o --format json --jobs {jobs}");
         let ran = test.run_with(&line);
@@ -52,21 +52,21 @@ fn a_warning_of_many_images_is_one_event() {
         let events: Vec<Value> = lines
             .map(|line| serde_json::from_str(line).expect("JSON"))
             .collect();
-        let mut flaws = events.iter().filter(|event| {
+        let mut warnings = events.iter().filter(|event| {
             event["message"]
                 .as_str()
-                .is_some_and(|it| it.starts_with(FLAW))
+                .is_some_and(|it| it.starts_with(ENDED))
         });
-        let flaw = flaws.next().expect("an event");
+        let warning = warnings.next().expect("an event");
         let first = ["node-00", "node-02", "node-04", "node-06", "node-08"];
-        assert_eq!(flaw["images"], json!({"count": 10, "first": first}));
+        assert_eq!(warning["images"], json!({"count": 10, "first": first}));
         assert!(
-            flaws.next().is_none() && flaw.get("image").is_none(),
+            warnings.next().is_none() && warning.get("image").is_none(),
             "{}",
             ran.stderr
         );
     }
-    let ran = flawed(2).run_with("render --config images --all --out o --format json");
+    let ran = ended(2).run_with("render --config images --all --out o --format json");
     assert!(
         ran.stderr.contains(r#""image":"node-00""#),
         "{}",
