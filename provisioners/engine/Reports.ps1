@@ -72,6 +72,17 @@ function Write-Note {
     if ($drifts.Count -eq 0) { $Entry.result = 'unchanged' } else { $Entry.differences = $drifts }
 }
 
+# A failure that is not the end of the resource in hand: told, and kept in the journal.
+function Write-Setback {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] [string] $Text)
+    $entry = New-Entry -Name $script:Current.name
+    $entry.result = 'setback'
+    $entry.error = $Text
+    Add-JournalLine -Entry $entry
+    Write-Line -Text "  $Text"
+}
+
 function New-Result {
     [CmdletBinding()]
     param([Parameter(Mandatory)] [string] $Phase, [Parameter(Mandatory)] [string] $Mode)

@@ -45,6 +45,17 @@ function Write-Record {
     [CmdletBinding()]
     param([Parameter(Mandatory)] [hashtable] $Record)
     Write-TextFile -Path (Get-RecordPath) -Content (ConvertTo-Json -InputObject $Record -Depth 4)
+    $script:Current.recorded = $true
+}
+
+# Whether what Windows says now is so behind the restart that the record of the resource in hand waits for.
+function Test-Settled {
+    -not $script:Current.ContainsKey('recorded') -and -not (Test-PendingRestart)
+}
+
+function Remove-Record {
+    $path = Get-RecordPath
+    if ([IO.File]::Exists($path)) { [IO.File]::Delete($path) }
 }
 
 # Another installation is at work and ends by itself, or by a restart, for which the engine asks.

@@ -4,8 +4,9 @@ Searches Windows updates and, when asked to, installs them.
 
 .DESCRIPTION
 Run by a task of SYSTEM, because the update agent refuses remote sessions. What came of it is written to a file
-as JSON: missing (the wanted names and categories of which something is not installed), failed (titles and codes),
-busy (another installation is in progress or waits for a restart), restart, error.
+as JSON: missing (the wanted names and categories of which something is not installed), offered (the titles of what
+is not), failed (titles and codes), busy (another installation is in progress or waits for a restart), restart,
+error.
 
 .PARAMETER Result
 The file.
@@ -99,7 +100,7 @@ function Install-Update {
     @{ restart = [bool]$outcome.RebootRequired; failed = $failed }
 }
 
-$report = [ordered]@{ missing = @(); failed = @(); busy = $false; restart = $false; error = '' }
+$report = [ordered]@{ missing = @(); offered = @(); failed = @(); busy = $false; restart = $false; error = '' }
 try {
     $wanted = @("$Kbs,$Categories".Split(',') | Where-Object { $_ })
     $left = @($Except.Split(',') | Where-Object { $_ })
@@ -114,6 +115,7 @@ try {
         $reasons
     })
     $report.missing = @($missing | Sort-Object -Unique)
+    $report.offered = @(foreach ($update in $updates) { $update.Title })
     if ($Install -and $updates.Count -gt 0) {
         $outcome = Install-Update -Session $session -Updates $updates
         $report.restart = $outcome.restart

@@ -36,14 +36,14 @@ function Install-Hotfix {
     'restart'
 }
 
-# All is missing until it is installed. One that the area updates calls `never` fails each time, `later` once. With
-# `busy` N another installation is in progress for N tries, with `busySearch` N for N searches.
+# All is missing until it is installed. One that the area updates calls `never` fails each time, `later` once, and
+# `back` is taken back during each restart. With `busy` N another installation is in progress for N tries, with `busySearch` N for N searches.
 function Invoke-UpdateAgent {
     [CmdletBinding()]
     param([string[]] $Kbs = @(), [string[]] $Categories = @(), [string[]] $Except = @(), [bool] $Install)
     if ($Install) { Confirm-Simulation -Ability 'Invoke-UpdateAgent' }
     $wanted = @(@($Kbs) + @($Categories | Where-Object { $_ -notin $Except }))
-    $outcome = [pscustomobject]@{ missing = @(); failed = @(); busy = $false; restart = $false }
+    $outcome = [pscustomobject]@{ missing = @(); offered = @(); failed = @(); busy = $false; restart = $false }
     $mark = 'busySearch'
     if ($Install) { $mark = 'busy' }
     $busy = [int](Get-Simulation -Area 'os' -Name $mark)
@@ -55,13 +55,16 @@ function Invoke-UpdateAgent {
     foreach ($name in $wanted) {
         $state = Get-Simulation -Area 'updates' -Name $name
         if ($state -eq 'installed') { continue }
+        $outcome.offered += "title of $name"
         if (-not $Install) {
             $outcome.missing += $name
         } elseif ($null -eq $state) {
             Set-Simulation -Area 'updates' -Name $name -Value 'installed'
             $outcome.restart = $true
+        } elseif ($state -eq 'back') {
+            $outcome.restart = $true
         } else {
-            $outcome.failed += "${name}: 0x80070643"
+            $outcome.failed += "title of ${name}: 0x80070643"
             if ($state -eq 'later') { Set-Simulation -Area 'updates' -Name $name -Value $null }
         }
     }
