@@ -3,8 +3,15 @@
 function Get-hotfixResource {
     [CmdletBinding()]
     param([Parameter(Mandatory)] [string] $kb, [Parameter(Mandatory)] [string] $digest)
-    if (Test-Hotfix -Kb $kb) { return @{ kb = $kb } }
-    if ((Get-HotfixOutcome -Digest $digest) -in 'installed', 'present', 'notApplicable') { return @{ kb = $kb } }
+    $before = Get-HotfixOutcome -Digest $digest
+    if (Test-Hotfix -Kb $kb) {
+        # What is there behind its restart was not taken back, also where a later update replaces it in the list.
+        if ($before -in 'restart', 'secondRestart' -and (Test-Settled)) {
+            Write-Record -Record @{ digest = $digest; outcome = 'installed' }
+        }
+        return @{ kb = $kb }
+    }
+    if ($before -in 'installed', 'present', 'notApplicable') { return @{ kb = $kb } }
     @{ kb = 'not installed' }
 }
 
