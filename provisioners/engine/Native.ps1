@@ -63,16 +63,32 @@ function Start-Native {
     foreach ($name in $Environment.Keys) { $start.EnvironmentVariables[$name] = $Environment[$name] }
     if ($InputText) { Set-InputEncoding }
     $process = [Diagnostics.Process]::Start($start)
-    if ($InputText) {
-        # Not through the writer, which may add a byte order mark.
-        $bytes = [Text.Encoding]::UTF8.GetBytes($InputText)
-        $process.StandardInput.BaseStream.Write($bytes, 0, $bytes.Length)
-        $process.StandardInput.BaseStream.Close()
-    }
     @{
         process = $process
         output = $process.StandardOutput.ReadToEndAsync()
         errors = $process.StandardError.ReadToEndAsync()
+    }
+}
+
+# Gives a program its input. One that reads none holds nobody longer than its time, and one that ends before it has
+# read all says by its exit code what that means.
+function Send-NativeInput {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] [hashtable] $Native, [Parameter(Mandatory)] [string] $Text,
+        [Parameter(Mandatory)] [string] $Doing)
+    # Not through the writer, which may add a byte order mark.
+    $stream = $Native.process.StandardInput.BaseStream
+    $bytes = [Text.Encoding]::UTF8.GetBytes($Text)
+    $sent = [Threading.Tasks.Task[]]@($stream.WriteAsync($bytes, 0, $bytes.Length))
+    # Unlike Wait, it does not throw where the write failed.
+    if ([Threading.Tasks.Task]::WaitAny($sent, (Get-TimeLeft -Doing $Doing)) -lt 0) {
+        throw "time limit of $($script:Current.seconds) s reached while $Doing and read no input"
+    }
+    try {
+        $stream.Dispose()
+    } catch [IO.IOException] {
+        # A short text is written here, and nobody reads it any more.
+        $null = $_
     }
 }
 
@@ -86,6 +102,7 @@ function Invoke-Native {
     $with = @{ InputText = $InputText; Environment = $Environment }
     $native = Start-Native -Program $Program -ArgumentLine $ArgumentLine @with
     try {
+        if ($InputText) { Send-NativeInput -Native $native -Text $InputText -Doing $doing }
         if (-not $native.process.WaitForExit((Get-TimeLeft -Doing $doing))) {
             throw "time limit of $($script:Current.seconds) s reached while $doing"
         }
