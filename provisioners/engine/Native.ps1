@@ -40,7 +40,8 @@ function Set-InputEncoding {
             [Console]::InputEncoding = New-Object -TypeName Text.UTF8Encoding -ArgumentList $false
         }
     } catch {
-        Write-Verbose -Message 'this process has no console'
+        # Nothing to tell: a process without a console has no encoding of one.
+        $null = $_
     }
 }
 

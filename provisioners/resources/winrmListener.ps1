@@ -30,7 +30,7 @@ function Remove-BuildCertificate {
     try {
         Remove-MachineCertificate -Thumbprint $Thumbprint -WithKey $true
     } catch {
-        Write-Verbose -Message "the private key: $($_.Exception.Message)"
+        Write-Setback -Text "the private key of the build's certificate: $($_.Exception.Message)"
     }
     if (Test-BuildCertificate -Thumbprint $Thumbprint) {
         Remove-MachineCertificate -Thumbprint $Thumbprint -WithKey $false

@@ -14,11 +14,15 @@ function Set-winrmSettingResource {
     Wait-ServiceState -Name 'WinRM' -State 'running'
     try {
         Set-WinrmSetting -Setting $setting -Value $value
+        return
     } catch {
-        Write-Verbose -Message "$setting through WinRM: $($_.Exception.Message)"
-        $place = Get-WinrmValueName -Setting $setting
-        Set-RegistryValue @place -Kind 'DWord' -Data ([int]($value -eq 'true'))
-        Wait-ServiceState -Name 'WinRM' -State 'stopped'
-        Wait-ServiceState -Name 'WinRM' -State 'running'
+        $why = $_.Exception.Message
     }
+    Write-Setback -Text "$setting is set through the registry, because WinRM refused it: $why"
+    $place = Get-WinrmValueName -Setting $setting
+    Set-RegistryValue @place -Kind 'DWord' -Data ([int]($value -eq 'true'))
+    Wait-ServiceState -Name 'WinRM' -State 'stopped'
+    Wait-ServiceState -Name 'WinRM' -State 'running'
+    $found = Get-WinrmSetting -Setting $setting
+    if ($found -cne $value) { throw "$setting stays ${found}: $why" }
 }

@@ -3,6 +3,7 @@
 # Where WinRM keeps its configuration. While the service does not run, the drive WSMan: offers to start it, and
 # throws under strict mode (https://github.com/PowerShell/PowerShell/issues/11742).
 $script:Wsman = 'HKLM:\SOFTWARE\Microsoft\Windows\CurrentVersion\WSMAN'
+$script:WinrmPolicy = 'HKLM:\SOFTWARE\Policies\Microsoft\Windows\WinRM\Service'
 
 function Test-WinrmListener {
     [CmdletBinding()]
@@ -74,11 +75,15 @@ function Get-WinrmValueName {
     @{ Key = "$script:Wsman\Service"; Name = $name }
 }
 
+# A Group Policy overrules WinRM's own configuration (WindowsRemoteManagement.admx).
 function Get-WinrmSetting {
     [CmdletBinding()]
     param([string] $Setting)
     $place = Get-WinrmValueName -Setting $Setting
-    $value = Get-RegistryValue @place
+    $policies = @{ auth_basic = 'AllowBasic'; auth_credssp = 'AllowCredSSP' }
+    $policies.allow_unencrypted = 'AllowUnencryptedTraffic'
+    $value = Get-RegistryValue -Key $script:WinrmPolicy -Name $policies[$place.Name]
+    if ($null -eq $value) { $value = Get-RegistryValue @place }
     # All three are off unless the registry says otherwise.
     if ($null -eq $value -or $value.data -eq 0) { 'false' } else { 'true' }
 }

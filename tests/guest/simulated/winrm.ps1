@@ -55,21 +55,34 @@ function Get-WinrmValueName {
     @{ Key = 'HKLM:\SOFTWARE\Microsoft\Windows\CurrentVersion\WSMAN\Service'; Name = $Setting }
 }
 
-# All settings are off unless the registry says otherwise.
+# What a Group Policy says of a setting.
+function Get-WinrmPolicy {
+    [CmdletBinding()]
+    param([string] $Setting)
+    $names = @{ 'Service\Auth\Basic' = 'AllowBasic'; 'Service\Auth\CredSSP' = 'AllowCredSSP' }
+    $names['Service\AllowUnencrypted'] = 'AllowUnencryptedTraffic'
+    $key = 'HKLM:\SOFTWARE\Policies\Microsoft\Windows\WinRM\Service'
+    Get-RegistryValue -Key $key -Name $names[$Setting]
+}
+
+# All settings are off unless a policy or the registry says otherwise.
 function Get-WinrmSetting {
     [CmdletBinding()]
     param([string] $Setting)
+    $value = Get-WinrmPolicy -Setting $Setting
     $place = Get-WinrmValueName -Setting $Setting
-    $value = Get-RegistryValue @place
+    if ($null -eq $value) { $value = Get-RegistryValue @place }
     if ($null -eq $value -or $value.data -eq 0) { 'false' } else { 'true' }
 }
 
-# On a network of the profile Public WinRM takes no setting. What it takes it writes into the registry.
+# On a network of the profile Public WinRM takes no setting, nor one that a policy holds. What it takes it writes
+# into the registry.
 function Set-WinrmSetting {
     [CmdletBinding()]
     param([string] $Setting, [string] $Value)
     Confirm-Simulation -Ability 'Set-WinrmSetting'
     if ((Get-Simulation -Area 'os' -Name 'network') -eq 'Public') { throw 'WinRM firewall exception (0x80338169)' }
+    if ($null -ne (Get-WinrmPolicy -Setting $Setting)) { throw 'The setting is controlled by use of policies' }
     $place = Get-WinrmValueName -Setting $Setting
     Set-RegistryValue @place -Kind 'DWord' -Data ([int]($Value -eq 'true'))
 }
