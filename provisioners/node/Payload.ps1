@@ -186,6 +186,9 @@ function Assert-Movable {
 function Confirm-Movable {
     [CmdletBinding()]
     param([Parameter(Mandatory)] [string] $Place)
+    if ([IO.Directory]::Exists("$Place.aside")) {
+        throw "$Place cannot be moved: an upgrade before has left $Place.aside, remove it and try again"
+    }
     try {
         Invoke-FileAction -Action { [IO.Directory]::Move($Place, "$Place.aside") }
     } catch {
