@@ -30,13 +30,16 @@ function Get-Digest {
 }
 
 # The value of the variable in a file of one line, NAME="...", whose backslashes and quotes are escaped, as kubeadm
-# writes it. Nothing while there is no such file; half a line is refused, because somebody is still writing it.
+# writes it, and with what start-service.cmd overlooks, too: `export`, blanks, and a byte order mark, which
+# ReadAllText takes away. Nothing while there is no such file; half a line is refused, because somebody is still
+# writing it.
 function Read-Argument {
     [CmdletBinding()]
     param([Parameter(Mandatory)] [string] $Path, [Parameter(Mandatory)] [string] $Variable)
     if (-not (Test-Path -LiteralPath $Path -PathType Leaf)) { return '' }
     $text = [IO.File]::ReadAllText((Resolve-NativePath -Path $Path))
-    $form = '\A{0}="((?:[^"\\\r\n]|\\["\\])*)"\r?\n\z' -f [regex]::Escape($Variable)
+    $name = [regex]::Escape($Variable)
+    $form = '\A[ \t]*(?:export[ \t]+)?{0}="((?:[^"\\\r\n]|\\["\\])*)"[ \t]*\r?\n\z' -f $name
     if ($text -cnotmatch $form) { throw "$Path is not one whole line $Variable=`"...`"" }
     $Matches[1] -creplace '\\(["\\])', '$1'
 }

@@ -28,10 +28,21 @@ dir /b /al "%said%" >nul 2>&1
 if not errorlevel 1 set "said=nul"
 
 rem One line, NAME="value", as Go quotes it. Quotation marks in it are those of templates for Linux, where systemd takes
-rem them away: the program would get them as a part of the value.
+rem them away: the program would get them as a part of the value. A byte order mark, blanks or `export` may stand before
+rem the name.
 set "more="
-if exist "{{ item.file }}" for /f "usebackq tokens=1* delims==" %%a in ("{{ item.file }}") do if "%%a"=="{{ item.variable }}" set "more=%%~b"
+set "key="
+set "first="
+if exist "{{ item.file }}" for /f "usebackq tokens=1* delims==" %%a in ("{{ item.file }}") do (
+    if not defined first set "first=%%a"& set "more=%%~b"
+    if "%%a"=="{{ item.variable }}" set "key=%%a"& set "more=%%~b"
+)
+if not defined key if defined first set "key=%first:"=%"
+if defined key set "key=%key:*{{ item.variable }}={{ item.variable }}%"
+if not "%key%"=="{{ item.variable }}" set "more="
+if exist "{{ item.file }}" if not "%key%"=="{{ item.variable }}" echo %date% %time% no {{ item.variable }} in {{ item.file }}>>"%log%"
 if defined more set "more=%more:\"=%"
+if defined more set "more=%more:"=%"
 if defined more set "more=%more:'=%"
 if defined more set "more=%more:\\=\%"
 
@@ -68,6 +79,7 @@ for /f "tokens=1*" %%a in ("%rest%") do (
 set "judged="
 for /f "delims=" %%a in ("%program%") do if /i "%%~nxa"=="{{ item.name }}.exe" set "judged=1"
 set "arguments="
+set "lost="
 :next
 if not defined rest goto file
 set "word="
@@ -78,6 +90,9 @@ for /f "tokens=1*" %%a in ("%rest%") do (
 rem Blanks alone are no word, and are no shorter afterwards.
 if not defined word set "rest="& goto next
 if not defined judged goto runner
+rem The value of a flag that was left out may be a word of its own.
+if defined lost if not "%word:~0,1%"=="-" echo %date% %time% left out "%word%">>"%log%"& set "lost="& goto next
+set "lost="
 for /f "delims==" %%a in ("%word%") do set "flag=%%a"
 set "keep=1"
 for %%g in (%gone%) do if "%%g"=="%flag%" set "keep="
@@ -86,6 +101,7 @@ if "%flag%"=="--register-with-taints" if "%cloud%"=="--cloud-provider=external" 
 :add
 if defined keep set "arguments=%arguments% %word%"
 if not defined keep echo %date% %time% left out "%flag%">>"%log%"
+if not defined keep if "%flag%"=="%word%" set "lost=1"
 goto next
 
 rem A word of the program that keeps the log.
@@ -150,6 +166,7 @@ rem The pause image is the image's own: the cluster names that of Linux.
 if not defined more goto start
 set "rest=%more%"
 set "more="
+set "lost="
 set "judged=1"
 set "gone=%gone%--pod-infra-container-image "
 goto next

@@ -15,6 +15,12 @@ const FLAGS: &[Row] = &[
         "SERVICE_ARGS=\"--a=b --older=1 --c=\"\r\n",
         "--own=1 --a=b --c=",
     ),
+    // The value of a flag that is left out may be a word of its own, and a flag need not have one.
+    (
+        "SERVICE_ARGS=\"--older cni --a=b --older --c d\"\n",
+        "--own=1 --a=b --c d",
+    ),
+    ("SERVICE_ARGS=\"--older=1 d\"\n", "--own=1 d"),
     (
         "SERVICE_ARGS=\"--a=1&2|3<4>5^6(7) --b=C:\\\\x\\\\y --c=k=v:NoSchedule,l=\"\n",
         r"--own=1 --a=1&2|3<4>5^6(7) --b=C:\x\y --c=k=v:NoSchedule,l=",
@@ -31,6 +37,12 @@ const FLAGS: &[Row] = &[
         "--own=1 --network-plugin=cni --v=2",
     ),
     ("OTHER=\"--a\"\n", "--own=1"),
+    // What other hands than kubeadm's may leave around the line.
+    ("\u{feff}SERVICE_ARGS=\"--a=b\"\n", "--own=1 --a=b"),
+    ("  SERVICE_ARGS=\"--a=b\"\n", "--own=1 --a=b"),
+    ("export SERVICE_ARGS=\"--a=b\"\n", "--own=1 --a=b"),
+    ("SERVICE_ARGS=\"--a=b\" \n", "--own=1 --a=b"),
+    ("# of a hand\nSERVICE_ARGS=\"--a=b\"\n", "--own=1 --a=b"),
     ("SERVICE_ARGS=\" \"\n", "--own=1"),
     ("SERVICE_ARGS=\"\t \"\n", "--own=1"),
     ("SERVICE_ARGS=\" --a=b  \"\n", "--own=1 --a=b"),
@@ -189,6 +201,9 @@ pub(super) fn launch_with_file(machine: &Machine) {
     }
     let log = machine.read(r"C:\launch\service\start.log");
     assert!(log.contains("left out \"--old\""), "{log}");
+    assert!(log.contains("left out \"cni\""), "{log}");
+    let lost = log.matches(r"no SERVICE_ARGS in C:\launch\flags.env");
+    assert_eq!(lost.count(), 1, "{log}");
     for gate in ["Old=true", "Older=false"] {
         let line = format!("left out \"--feature-gates\" \"{gate}\"");
         assert!(log.contains(&line), "{log}");
