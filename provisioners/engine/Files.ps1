@@ -129,14 +129,28 @@ function Remove-Tree {
     param([Parameter(Mandatory)] [string] $Path)
     $native = Resolve-NativePath -Path $Path
     $item = Get-Item -LiteralPath $native -Force
-    $link = Test-Link -Item $item
-    if ($item.PSIsContainer -and -not $link) {
-        foreach ($inner in Get-ChildItem -LiteralPath $native -Force) { Remove-Tree -Path $inner.FullName }
-    }
-    if (-not $link) { $item.Attributes = [IO.FileAttributes]::Normal }
-    $isFolder = $item.PSIsContainer
-    Invoke-FileAction -Action {
-        if ($isFolder) { [IO.Directory]::Delete($native, $false) } else { [IO.File]::Delete($native) }
+    if ($item.PSIsContainer -and -not (Test-Link -Item $item)) { Clear-Folder -Path $native }
+    $folder = [IO.Path]::GetDirectoryName($native)
+    Invoke-FileAction -Action { Remove-PlainItem -Path $native -Below $folder }
+}
+
+# Takes a folder's content away; the folder keeps its access. Volumes of pods may be among the content: a pod may
+# put a link there meanwhile, and names that only `\\?\` leads to, such as `nul` and `x.`.
+function Clear-Folder {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] [string] $Path)
+    $top = Resolve-NativePath -Path $Path
+    if (Test-Path -LiteralPath $top -PathType Container) { Remove-Content -Path $top -Below $top }
+}
+
+function Remove-Content {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] [string] $Path, [Parameter(Mandatory)] [string] $Below)
+    foreach ($entry in @(Get-FolderEntry -Path $Path)) {
+        $inner = "$Path/$($entry.name)"
+        if ($entry.isFolder -and -not $entry.isLink) { Remove-Content -Path $inner -Below $Below }
+        # A file that a scanner holds stays in its folder until it lets go.
+        Invoke-FileAction -Action { Remove-PlainItem -Path $inner -Below $Below }
     }
 }
 

@@ -61,49 +61,40 @@ function Select-NodeText {
     }
 }
 
-# A folder's files as an archive. 5.1 would put backslashes between folders by itself
-# (https://github.com/ansible-collections/community.windows/issues/442), which other systems take for part of a
-# name.
-function Save-Folder {
-    [CmdletBinding()]
-    param([Parameter(Mandatory)] [string] $Folder, [Parameter(Mandatory)] [string] $Target)
-    $top = (Get-Item -LiteralPath $Folder).FullName
-    # A link in the place of the archive would lead it to any file.
-    $stream = Open-PlainFile -Path $Target -Below ([IO.Path]::GetDirectoryName($Target)) -Access 'Write'
-    $mode = [IO.Compression.ZipArchiveMode]::Create
-    $zip = New-Object -TypeName IO.Compression.ZipArchive -ArgumentList $stream, $mode
-    try {
-        foreach ($file in Get-ChildItem -LiteralPath $top -Recurse -File) {
-            $name = $file.FullName.Substring($top.Length + 1).Replace('\', '/')
-            $null = [IO.Compression.ZipFileExtensions]::CreateEntryFromFile($zip, $file.FullName, $name)
-        }
-    } finally {
-        $zip.Dispose()
-    }
-}
-
-# Texts about this node as one archive. What could not be had is told in its place.
+# Texts about this node as one archive. What could not be had is told in its place. Nothing is a file before it is
+# in the archive: pods may write into the folder of logs, and names there may be none that Windows takes.
 function Save-Diagnosis {
     [CmdletBinding()]
     param([Parameter(Mandatory)] [string] $Destination, [Parameter(Mandatory)] [int] $Seconds)
-    Add-Type -AssemblyName 'System.IO.Compression', 'System.IO.Compression.FileSystem'
-    $target = Resolve-NativePath -Path $Destination
+    Add-Type -AssemblyName 'System.IO.Compression'
+    $target = [IO.Path]::GetFullPath((Resolve-NativePath -Path $Destination))
     if ([IO.File]::Exists($target)) { throw "$Destination is there already" }
-    $folder = Join-Path -Path $script:Root -ChildPath 'state/diagnosis'
-    if (Test-Path -LiteralPath $folder) { Remove-Item -LiteralPath $folder -Recurse -Force }
+    $items = @(Select-NodeText -Facts (Get-NodeFact))
+    # A link in the place of the archive would lead it to any file.
+    $stream = Open-PlainFile -Path $target -Below ([IO.Path]::GetDirectoryName($target)) -Access 'Write'
+    $mode = [IO.Compression.ZipArchiveMode]::Create
+    $zip = New-Object -TypeName IO.Compression.ZipArchive -ArgumentList $stream, $mode
     try {
-        foreach ($item in Select-NodeText -Facts (Get-NodeFact)) {
+        foreach ($item in $items) {
             Start-Deadline -Name $item.file -Seconds $Seconds
             try {
                 $text = @(Get-NodeText -Kind $item.kind -Name $item.name) -join "`n"
             } catch {
                 $text = "not to be had: $($_.Exception.Message)"
             }
-            Write-TextFile -Path "$folder/$($item.file)" -Content (Protect-Text -Text $text)
+            Add-ArchiveText -Archive $zip -Name $item.file -Text (Protect-Text -Text $text)
         }
-        Save-Folder -Folder $folder -Target $target
     } finally {
-        if (Test-Path -LiteralPath $folder) { Remove-Item -LiteralPath $folder -Recurse -Force }
+        $zip.Dispose()
     }
     Write-NodeLine -Text "diagnosis: $target"
+}
+
+# A file of an archive, as UTF-8 without byte order mark.
+function Add-ArchiveText {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] [IO.Compression.ZipArchive] $Archive, [Parameter(Mandatory)] [string] $Name,
+        [Parameter(Mandatory)] [AllowEmptyString()] [string] $Text)
+    $writer = New-Object -TypeName IO.StreamWriter -ArgumentList $Archive.CreateEntry($Name).Open()
+    try { $writer.Write($Text) } finally { $writer.Dispose() }
 }

@@ -37,14 +37,14 @@ function Clear-Log {
         [Parameter(Mandatory)] [int] $Keep)
     $log = Open-PlainFile -Path $Path -Below $Below -Access 'ReadWrite'
     try {
-        for ($i = $Keep; $i -gt 1; $i--) {
+        for ($i = $Keep; $i -gt 0; $i--) {
+            # A link that leads to nothing is there as well.
+            $isThere = [int](New-Object -TypeName IO.FileInfo -ArgumentList "$Path.$i").Attributes -ne -1
+            if ($isThere) { Remove-PlainItem -Path "$Path.$i" -Below $Below }
             $older = "$Path.$($i - 1)"
-            if ([IO.File]::Exists($older)) { Move-File -From $older -To "$Path.$i" }
+            if ($i -gt 1 -and [IO.File]::Exists($older)) { Move-File -From $older -To "$Path.$i" }
         }
         if ($Keep -gt 0) {
-            # A link that leads to nothing is there as well.
-            $isThere = [int](New-Object -TypeName IO.FileInfo -ArgumentList "$Path.1").Attributes -ne -1
-            if ($isThere) { Remove-PlainItem -Path "$Path.1" -Below $Below }
             $copy = Open-PlainFile -Path "$Path.1" -Below $Below -Access 'Write'
             try { $log.CopyTo($copy) } finally { $copy.Dispose() }
         }

@@ -1,28 +1,5 @@
 # Out of the cluster, and the machine as before its join. Loaded by Node.psm1.
 
-# Takes a folder's content away; the folder keeps its access. Of a link the link alone: Remove-Item of 5.1 would
-# walk through it. Volumes of pods are among the content, and a pod may put a link there meanwhile, so everything
-# is removed by Remove-PlainItem.
-function Clear-Folder {
-    [CmdletBinding()]
-    param([Parameter(Mandatory)] [string] $Path)
-    $top = Resolve-NativePath -Path $Path
-    if (Test-Path -LiteralPath $top -PathType Container) { Remove-Content -Path $top -Below $top }
-}
-
-function Remove-Content {
-    [CmdletBinding()]
-    param([Parameter(Mandatory)] [string] $Path, [Parameter(Mandatory)] [string] $Below)
-    foreach ($item in @(Get-ChildItem -LiteralPath $Path -Force)) {
-        if (-not (Test-Link -Item $item)) {
-            if ($item.PSIsContainer) { Remove-Content -Path $item.FullName -Below $Below }
-            $item.Attributes = [IO.FileAttributes]::Normal
-        }
-        # A file that a scanner holds stays in its folder until it lets go.
-        Invoke-FileAction -Action { Remove-PlainItem -Path $item.FullName -Below $Below }
-    }
-}
-
 # Recovery actions would start a service again that is being stopped. Gives what there was, by service.
 function Suspend-Recovery {
     [CmdletBinding()]
@@ -78,11 +55,12 @@ function Reset-Cluster {
         # Containers are removed through the runtime.
         Invoke-Kubeadm -Facts $facts -Arguments @('reset', '--force', '--cri-socket', "$($facts.criSocket)")
         Stop-Flannel -Facts $facts
-        Clear-HostNetwork
-        foreach ($path in $facts.empty) { Clear-Folder -Path $path }
+        # First what makes it a node of the cluster: a folder that cannot be emptied keeps none of it.
         foreach ($path in @(Get-CompletionMark) + @($facts.joined) + @(Get-ArgumentPath -Facts $facts)) {
             if (Test-Path -LiteralPath $path) { Remove-Item -LiteralPath $path -Force }
         }
+        Clear-HostNetwork
+        foreach ($path in $facts.empty) { Clear-Folder -Path $path }
     } finally {
         Restore-Recovery -Kept $kept
     }

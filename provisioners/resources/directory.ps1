@@ -22,7 +22,7 @@ function Set-directoryResource {
     if (-not (Test-Path -LiteralPath $path)) {
         $null = [IO.Directory]::CreateDirectory((Resolve-NativePath -Path $path))
     } elseif ($ensure -eq 'empty') {
-        foreach ($item in Get-ChildItem -LiteralPath $path -Force) { Remove-Tree -Path $item.FullName }
+        Clear-Folder -Path $path
     }
     if ($sddl) { Set-Sddl -Path $path -Sddl $sddl }
 }

@@ -68,9 +68,9 @@ try {
     Invoke-Suite -Name 'Test-Failure' -Block { Test-Failure -Cases $script:Cases }
     Invoke-Suite -Name 'Test-Redirect' -Block { Test-Redirect }
     $suites = 'ServiceState', 'ServiceRefusal', 'ServiceEnvironment', 'ServicePending', 'ServiceDependency',
-        'ServiceStartType', 'ServiceRecovery', 'Registry', 'Move', 'Held', 'Access', 'Handle', 'Archive',
-        'Certificate', 'TaskXml', 'Task', 'Process', 'Shell', 'Machine', 'Network', 'Firewall', 'Winrm',
-        'Account', 'Diagnosis', 'Check', 'Launcher'
+        'ServiceStartType', 'ServiceRecovery', 'Registry', 'Move', 'Held', 'Access', 'Handle', 'HandleReason',
+        'OddName', 'DottedName', 'Archive', 'Certificate', 'TaskXml', 'Task', 'Process', 'Shell', 'Machine',
+        'Network', 'Firewall', 'Winrm', 'Account', 'Diagnosis', 'Check', 'Launcher'
     foreach ($suite in $suites) { Invoke-Suite -Name "Test-$suite" -Block { & "Test-$suite" } }
     Invoke-Suite -Name 'Remove-Everything' -Block { Remove-Everything -Cases $script:Cases }
     Invoke-Registry -Arguments @('delete', 'HKLM\SOFTWARE\imagegen-real', '/f')

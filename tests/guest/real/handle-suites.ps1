@@ -50,3 +50,76 @@ function Test-Handle {
     $holds = $left.Count -eq 0 -and $text -ceq 'away'
     Confirm-Law -Law 'file.removed-by-handle' -Holds $holds -Detail "$($left.Count) left, $text"
 }
+
+function Get-RefusalText {
+    param([scriptblock] $Block)
+    try { $null = & $Block } catch { return "$($_.Exception.Message)" }
+    ''
+}
+
+# The reason of a refusal is Windows' own: 2 for what is not there, 32 for what another has open.
+function Test-HandleReason {
+    $top = "$script:Work\reasons"
+    Write-Text -Path "$top\held.txt" -Text 'x'
+    $held = [IO.File]::Open("$top\held.txt", 'Open', 'Read', 'None')
+    try {
+        $told = @{
+            2 = Get-RefusalText -Block { Open-PlainFile -Path "$top\none" -Below $top -Access 'Read' }
+            32 = Get-RefusalText -Block { Remove-PlainItem -Path "$top\held.txt" -Below $top }
+        }
+    } finally {
+        $held.Dispose()
+    }
+    foreach ($code in $told.Keys) {
+        $wanted = (New-Object -TypeName ComponentModel.Win32Exception -ArgumentList $code).Message
+        Confirm-Law -Law 'file.error-number' -Holds $told[$code].EndsWith($wanted) -Detail $told[$code]
+    }
+    [IO.File]::SetAttributes("$top\held.txt", 'ReadOnly')
+    Remove-PlainItem -Path "$top\held.txt" -Below $top
+    $left = [IO.File]::Exists("$top\held.txt")
+    Assert-That -Name 'a file that is marked as read-only is removed' -Holds (-not $left)
+}
+
+# A folder of files with these names, which no path leads to but one behind \\?\. A name with a backslash is in a
+# folder of its own.
+function New-OddFolder {
+    param([string] $Path, [string[]] $Names)
+    $null = [IO.Directory]::CreateDirectory($Path)
+    Write-Text -Path "$Path.txt" -Text 'odd'
+    $import = '[DllImport("kernel32.dll", CharSet = CharSet.Unicode)] public static extern bool'
+    $native = Add-NativeClass -Name 'OddName' -Text @"
+$import CreateDirectoryW(string path, IntPtr security);
+$import CopyFileW(string from, string to, bool isNew);
+"@
+    foreach ($name in $Names) {
+        $folder = $name.Split('\')[0]
+        if ($folder -cne $name) { $null = $native::CreateDirectoryW("\\?\$Path\$folder", [IntPtr]::Zero) }
+        $null = $native::CopyFileW("$Path.txt", "\\?\$Path\$name", $true)
+    }
+}
+
+# Their names as they are listed. They are gone afterwards, without their folder or with it.
+function Clear-OddFolder {
+    param([string] $Path, [string[]] $Names)
+    New-OddFolder -Path $Path -Names $Names
+    $found = @(Get-FolderEntry -Path $Path | ForEach-Object { $_.name } | Sort-Object) -join '|'
+    Clear-Folder -Path $Path
+    $left = @(Get-FolderEntry -Path $Path | ForEach-Object { $_.name }) -join '|'
+    Assert-That -Name "a folder with $Names is emptied" -Holds ($left -eq '') -Detail $left
+    New-OddFolder -Path $Path -Names $Names
+    Remove-Tree -Path $Path
+    $holds = -not (Test-Path -LiteralPath $Path)
+    Assert-That -Name "a folder with $Names is removed" -Holds $holds
+    $found
+}
+
+function Test-OddName {
+    $found = Clear-OddFolder -Path "$script:Work\odd" -Names 'nul', 'in\com1'
+    Confirm-Law -Law 'file.odd-names' -Holds ($found -ceq 'in|nul') -Detail $found
+}
+
+# Not on Wine, whose GetFinalPathNameByHandle takes the dot away.
+function Test-DottedName {
+    $found = Clear-OddFolder -Path "$script:Work\dotted" -Names 'x.', 'y ', 'z.\z '
+    Confirm-Law -Law 'file.odd-names' -Holds ($found -ceq 'x.|y |z.') -Detail $found
+}

@@ -40,6 +40,15 @@ function Open-PlainFile {
     [IO.File]::Open($Path, 'Open', $Access, ([IO.FileShare]::ReadWrite -bor [IO.FileShare]::Delete))
 }
 
+# On Windows by names that .NET would change; here it changes none.
+function Get-FolderEntry {
+    [CmdletBinding()]
+    param([string] $Path)
+    foreach ($item in Get-ChildItem -LiteralPath $Path -Force) {
+        @{ name = $item.Name; isFolder = $item.PSIsContainer; isLink = (Test-Link -Item $item) }
+    }
+}
+
 function Remove-PlainItem {
     [CmdletBinding()]
     param([string] $Path, [string] $Below)
