@@ -15,7 +15,7 @@ $script:Root = $Root
 . "$PSScriptRoot/Selection.ps1"
 . "$PSScriptRoot/Reports.ps1"
 . $Platform
-foreach ($file in Get-ChildItem -Path "$PSScriptRoot/../resources/*.ps1") { . $file.FullName }
+foreach ($file in Get-ChildItem -LiteralPath "$PSScriptRoot/../resources" -Filter '*.ps1') { . $file.FullName }
 $script:Journal = Resolve-NativePath -Path $Journal
 
 # The download that a resource will need, $null when it needs none.

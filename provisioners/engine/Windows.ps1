@@ -4,4 +4,4 @@
 
 # Whole paths: a program of the same name in the current folder would be found first.
 $script:System32 = "$env:SystemRoot\System32"
-foreach ($file in Get-ChildItem -Path "$PSScriptRoot/windows/*.ps1") { . $file.FullName }
+foreach ($file in Get-ChildItem -LiteralPath "$PSScriptRoot/windows" -Filter '*.ps1') { . $file.FullName }

@@ -28,7 +28,7 @@ $ErrorActionPreference = 'Stop'
 function Wait-File {
     [CmdletBinding()]
     param([Parameter(Mandatory)] [string] $Path)
-    while (-not (Test-Path -Path $Path)) {
+    while (-not (Test-Path -LiteralPath $Path)) {
         Write-Output -InputObject "waiting for $Path"
         Start-Sleep -Seconds 5
     }

@@ -122,7 +122,7 @@ Describe 'ImageImport' -Tag 'engine' {
     }
 
     It 'no archive is left' {
-        $left = @(Get-ChildItem -Path "$world/C/imagegen/cache" -Filter '*.tar')
+        $left = @(Get-ChildItem -LiteralPath "$world/C/imagegen/cache" -Filter '*.tar')
         $left.Count | Should -Be 0 -Because $left
     }
 
