@@ -51,10 +51,11 @@ function Invoke-ScriptText {
     $arguments = @('-NoProfile', '-NonInteractive', '-ExecutionPolicy', (Get-ChildPolicy))
     $arguments += @('-OutputFormat', 'Text', '-EncodedCommand', $encoded)
     $result = Invoke-Native -Program (Get-PowerShellPath) -Arguments $arguments -Accept @()
+    if ($result.exitCode -eq 0) { return $result.stdout }
     # Standard output alone: 5.1 writes errors as CLIXML, so the text catches its own and prints them.
-    if ($result.exitCode -ne 0 -and -not $result.stdout.Trim()) { throw "the script failed: $($result.output)" }
-    if ($result.exitCode -ne 0) { throw "the script failed: $($result.stdout.Trim())" }
-    $result.stdout
+    $said = $result.stdout.Trim()
+    if (-not $said) { $said = $result.output.Trim() }
+    throw "the script failed with exit code $($result.exitCode): $said".TrimEnd(':', ' ')
 }
 
 # The execution policy of processes that this one starts: no weaker one than it runs under itself.
