@@ -218,13 +218,14 @@ try {
     $isInPlace = [IO.Path]::GetFullPath($PSScriptRoot).TrimEnd('\', '/') -eq [IO.Path]::GetFullPath($native)
     if (-not $isInPlace) { New-Destination -Target $Destination }
     $lock = Lock-Installation -Folder $native
-    if (-not $isInPlace) { Copy-Installer -Target $Destination }
+    $file = Join-Path -Path $native -ChildPath 'install.json'
+    $digest = Get-Digest -Path "$PSScriptRoot/guest-plan.json"
+    $progress = Read-Progress -Path $file -PlanDigest $digest
+    # What is done needs no files any more, and nothing would remove them again.
+    if (-not $isInPlace -and $progress.state -ne 'done') { Copy-Installer -Target $Destination }
     $code = 1
     $script:Kept = $native
     $script:Log = Join-Path -Path $native -ChildPath 'install.log'
-    $file = Join-Path -Path $native -ChildPath 'install.json'
-    $digest = Get-Digest -Path (Join-Path -Path $native -ChildPath 'guest-plan.json')
-    $progress = Read-Progress -Path $file -PlanDigest $digest
     # The copy: nobody but administrators can change it from here on.
     if (-not $script:Simulated) { $Platform = "$native/engine/Windows.ps1" }
     Invoke-Install -Progress $progress -Destination $native -Platform $Platform
