@@ -14,13 +14,25 @@ function Set-sysprepResource {
     if ($isAlone -and -not (Test-Path -LiteralPath $unattend -PathType Leaf)) {
         throw "there is no answer file $unattend"
     }
+    $before = @(Get-SysprepLine).Count
     try {
         if ($isAlone) { Invoke-Sysprep -Unattend $unattend -Finish $finish }
         else { Invoke-SealAgent -Agents $agents }
         Wait-ImageState -State $imageState
     } catch {
-        throw "$($_.Exception.Message)`n$(Get-SysprepError)"
+        throw "$($_.Exception.Message)`n$(Get-SysprepError -Before $before)"
     }
+}
+
+# The last lines that Sysprep's log of errors has more than before: those of other runs stay in it. A shorter one
+# was begun anew.
+function Get-SysprepError {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] [int] $Before)
+    $lines = @(Get-SysprepLine)
+    if ($lines.Count -ge $Before) { $lines = @($lines | Select-Object -Skip $Before) }
+    if ($lines.Count -eq 0) { return "Sysprep's log setuperr.log has nothing new" }
+    @($lines | Select-Object -Last 20) -join "`n"
 }
 
 # Until Windows has the state. Sysprep that refuses ends and leaves the state as it was

@@ -25,11 +25,10 @@ function Test-SysprepRunning {
     $null -ne $found
 }
 
-# The last lines of what Sysprep says went wrong.
-function Get-SysprepError {
+# What Sysprep says went wrong, in this run and in those before it.
+function Get-SysprepLine {
     [CmdletBinding()]
     param()
     $log = "$script:System32\Sysprep\Panther\setuperr.log"
-    if (-not (Test-Path -LiteralPath $log)) { return "no $log" }
-    @(Get-Content -LiteralPath $log -Tail 20) -join "`n"
+    if (Test-Path -LiteralPath $log) { Get-Content -LiteralPath $log }
 }

@@ -11,7 +11,7 @@ Describe 'SysprepEffect' -Tag 'laws' {
         Set-Simulation -Area 'os' -Name 'imageState' -Value 'IMAGE_STATE_COMPLETE'
         Set-Simulation -Area 'os' -Name 'sealing' -Value 'refused'
         Invoke-Sysprep @sysprep
-        $told = "$(Get-ImageState) $(Get-SysprepError)"
+        $told = "$(Get-ImageState) $(Get-SysprepLine)"
     }
 
     It 'Sysprep that refuses leaves the state and its reason' {

@@ -194,7 +194,7 @@ Describe 'UserPackageLaw' -Tag 'laws' {
 
     It 'Sysprep refuses a package of one user' {
         $told | Should -Be 'IMAGE_STATE_COMPLETE'
-        ((Get-SysprepError) -match '0x80073cf2') | Should -BeTrue -Because $told
+        ((Get-SysprepLine) -match '0x80073cf2') | Should -BeTrue -Because $told
     }
 
     Context 'with packages of users' {

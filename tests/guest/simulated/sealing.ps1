@@ -60,11 +60,14 @@ function Invoke-Sysprep {
     [CmdletBinding()]
     param([string] $Unattend, [string] $Finish)
     Confirm-Simulation -Ability 'Invoke-Sysprep'
-    if ([IO.File]::ReadAllText((Resolve-NativePath -Path $Unattend)).Contains('hangs')) { return }
+    if ([IO.File]::ReadAllText((Resolve-NativePath -Path $Unattend)).Contains('hangs')) {
+        Set-Simulation -Area 'os' -Name 'setuperr' -Value (@(Get-SysprepLine) + 'last line of setuperr.log')
+        return
+    }
     # Sysprep that refuses ends, and says why in its log alone.
     $isRefused = (Get-Simulation -Area 'os' -Name 'sealing') -eq 'refused'
     if ($isRefused -or "$(Get-Simulation -Area 'os' -Name 'userPackages')") {
-        Set-Simulation -Area 'os' -Name 'setuperr' -Value 'SYSPRP 0x80073cf2'
+        Set-Simulation -Area 'os' -Name 'setuperr' -Value (@(Get-SysprepLine) + 'SYSPRP 0x80073cf2')
         return
     }
     Complete-Sealing -ImageState 'IMAGE_STATE_GENERALIZE_RESEAL_TO_OOBE'
@@ -76,9 +79,10 @@ function Test-SysprepRunning {
     $null -ne (Get-Simulation -Area 'os' -Name 'sysprep')
 }
 
-function Get-SysprepError {
+# Runs before this one have their lines in the log, too.
+function Get-SysprepLine {
     [CmdletBinding()]
     param()
-    $reason = Get-Simulation -Area 'os' -Name 'setuperr'
-    if ($null -eq $reason) { 'last line of setuperr.log' } else { $reason }
+    $lines = Get-Simulation -Area 'os' -Name 'setuperr'
+    if ($null -ne $lines) { $lines }
 }
