@@ -2,4 +2,4 @@
 # which the cmd shell of WinRM refuses: https://github.com/ansible/ansible/issues/42978. First boot takes this
 # back.
 $policy = 'HKLM:\SOFTWARE\Microsoft\Windows\CurrentVersion\Policies\System'
-$null = New-ItemProperty -Path $policy -Name 'LocalAccountTokenFilterPolicy' -Value 1 -PropertyType 'DWord' -Force
+$null = New-ItemProperty -LiteralPath $policy -Name 'LocalAccountTokenFilterPolicy' -Value 1 -PropertyType 'DWord' -Force
