@@ -5,6 +5,7 @@
 . "$PSScriptRoot/Downloads.ps1"
 . "$PSScriptRoot/Images.ps1"
 . "$PSScriptRoot/Access.ps1"
+. "$PSScriptRoot/Offers.ps1"
 
 # Finds what a command of Windows gets, or nothing where it fails with this error. After any other error it is not
 # known whether the thing is there.
@@ -65,6 +66,17 @@ function Wait-Installation {
     if (Test-PendingRestart) { throw 'Windows waits for a restart' }
     $null = Get-TimeLeft -Doing "waiting for another installation to end before $Doing"
     Start-Sleep -Seconds 15
+}
+
+# The last lines that Sysprep's log of errors has more than before: those of other runs stay in it. A shorter one
+# was begun anew.
+function Get-SysprepError {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] [int] $Before)
+    $lines = @(Get-SysprepLine)
+    if ($lines.Count -ge $Before) { $lines = @($lines | Select-Object -Skip $Before) }
+    if ($lines.Count -eq 0) { return "Sysprep's log setuperr.log has nothing new" }
+    @($lines | Select-Object -Last 20) -join "`n"
 }
 
 # The wanted list where the found one has the same members in another order or case, else the found one.

@@ -93,8 +93,9 @@ function Save-Diagnosis {
 # A file of an archive, as UTF-8 without byte order mark.
 function Add-ArchiveText {
     [CmdletBinding()]
-    param([Parameter(Mandatory)] [IO.Compression.ZipArchive] $Archive, [Parameter(Mandatory)] [string] $Name,
+    param([Parameter(Mandatory)] $Archive, [Parameter(Mandatory)] [string] $Name,
         [Parameter(Mandatory)] [AllowEmptyString()] [string] $Text)
-    $writer = New-Object -TypeName IO.StreamWriter -ArgumentList $Archive.CreateEntry($Name).Open()
+    $entry = $Archive.CreateEntry($Name)
+    $writer = New-Object -TypeName IO.StreamWriter -ArgumentList ($entry.Open())
     try { $writer.Write($Text) } finally { $writer.Dispose() }
 }

@@ -24,17 +24,6 @@ function Set-sysprepResource {
     }
 }
 
-# The last lines that Sysprep's log of errors has more than before: those of other runs stay in it. A shorter one
-# was begun anew.
-function Get-SysprepError {
-    [CmdletBinding()]
-    param([Parameter(Mandatory)] [int] $Before)
-    $lines = @(Get-SysprepLine)
-    if ($lines.Count -ge $Before) { $lines = @($lines | Select-Object -Skip $Before) }
-    if ($lines.Count -eq 0) { return "Sysprep's log setuperr.log has nothing new" }
-    @($lines | Select-Object -Last 20) -join "`n"
-}
-
 # Until Windows has the state. Sysprep that refuses ends and leaves the state as it was
 # (https://github.com/actions/runner-images/issues/14499), so two minutes without Sysprep are the end.
 function Wait-ImageState {

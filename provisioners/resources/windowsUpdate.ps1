@@ -13,17 +13,6 @@ function Get-windowsUpdateResource {
     }
 }
 
-# What another installation keeps from its end tells nothing of what is missing.
-function Search-WantedUpdate {
-    [CmdletBinding()]
-    param([Parameter(Mandatory)] [hashtable] $Search)
-    while ($true) {
-        $found = Invoke-UpdateAgent @Search -Install $false
-        if (-not $found.busy) { return $found }
-        Wait-Installation -Doing 'the search of updates'
-    }
-}
-
 # In several rounds, because an update may fail until another one is there, and a busy agent is waited for.
 function Set-windowsUpdateResource {
     [CmdletBinding()]
@@ -48,32 +37,4 @@ function Set-windowsUpdateResource {
         Start-Sleep -Seconds 15
         if (Test-PendingRestart) { throw 'Windows waits for a restart' }
     }
-}
-
-# Windows may take an update back during its restart, and one that fails may succeed behind that of another. One
-# that is missing behind two restarts would be behind each.
-function Assert-UpdateKept {
-    [CmdletBinding()]
-    param([Parameter(Mandatory)] [hashtable] $Search)
-    $record = Read-Record
-    if ($null -eq $record -or @($record.twice).Count -eq 0) { return }
-    $found = Search-WantedUpdate -Search $Search
-    $told = @(foreach ($title in @($found.offered | Where-Object { $_ -in @($record.twice) })) {
-        $why = @($record.failed | Where-Object { "$_".StartsWith("${title}: ") })
-        if ($why.Count -gt 0) { $why[0] } else { "${title}: Windows took it back" }
-    })
-    if ($told.Count -gt 0) {
-        throw "missing behind two restarts, leave out with updates.except: $($told -join '; ')"
-    }
-}
-
-# What was missing before this restart, and what was missing before the one before it, too.
-function Write-UpdateRecord {
-    [CmdletBinding()]
-    param([string[]] $Offered = @(), [string[]] $Failed = @())
-    $before = @()
-    $record = Read-Record
-    if ($null -ne $record) { $before = @($record.once) }
-    $twice = @($Offered | Where-Object { $_ -in $before })
-    Write-Record -Record @{ once = $Offered; twice = $twice; failed = $Failed }
 }

@@ -250,7 +250,7 @@ const KEPT: [(&str, &str, &str); 67] = [
         "pods of Docker are left beside those of containerd",
     ),
     (
-        "resources/windowsUpdate.ps1",
+        "engine/Offers.ps1",
         "if (-not $found.busy) { break }",
         "a search that another installation kept from its end counts as nothing missing",
     ),
@@ -290,7 +290,7 @@ const KEPT: [(&str, &str, &str); 67] = [
         "a log that its service keeps open is never limited: its folder tells an old length",
     ),
     (
-        "node/Reset.ps1",
+        "engine/Files.ps1",
         "Invoke-FileAction -Action { Remove-PlainItem",
         "a file that a scanner holds ends a reset or an upgrade",
     ),

@@ -85,7 +85,7 @@ const FORBIDDEN: [&str; 6] = [
 ];
 
 /// Our own scripts, which may be run or loaded by their path, and a caller's block.
-const LOADED: [&str; 32] = [
+const LOADED: [&str; 33] = [
     r#""$PSScriptRoot/Start.ps1""#,
     r#""$PSScriptRoot/Tools.ps1""#,
     r#""$PSScriptRoot/Test-Node.ps1""#,
@@ -99,6 +99,7 @@ const LOADED: [&str; 32] = [
     r#""$PSScriptRoot/Access.ps1""#,
     r#""$PSScriptRoot/Images.ps1""#,
     r#""$PSScriptRoot/Downloads.ps1""#,
+    r#""$PSScriptRoot/Offers.ps1""#,
     r#""$PSScriptRoot/Comparison.ps1""#,
     r#""$PSScriptRoot/Selection.ps1""#,
     r#""$PSScriptRoot/Reports.ps1""#,

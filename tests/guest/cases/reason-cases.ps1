@@ -96,27 +96,11 @@ function Test-SealReason {
     Assert-Run -Name 'Sysprep is refused' -Run $run -Code 1 -Text 'SYSPRP 0x80073cf2'
     $holds = -not $run.text.Contains('another year')
     Assert-That -Name 'no reason of an older run is told' -Holds $holds -Detail $run.text
-    . "$Provisioners/resources/sysprep.ps1"
     Set-Simulation -Area 'os' -Name 'setuperr' -Value @('SYSPRP anew')
     $told = Get-SysprepError -Before 2
     Assert-That -Name 'a log that was begun anew is told' -Holds ($told -eq 'SYSPRP anew') -Detail $told
     $told = Get-SysprepError -Before 1
     Assert-That -Name 'a log with nothing new says so' -Holds $told.Contains('nothing new') -Detail $told
-}
-
-# What an upgrade that was cut off has left.
-function Test-UpgradeReason {
-    param([string] $Source)
-    $world = New-NodeWorld -Source $Source
-    . "$Provisioners/node/Payload.ps1"
-    $place = "$world/C/imagegen/node"
-    $null = [IO.Directory]::CreateDirectory("$place.aside")
-    $told = Get-Refusal -Block { Confirm-Movable -Place $place }
-    $holds = $told.Contains('remove it and try again') -and $told.Contains("$place.aside")
-    Assert-That -Name 'a folder that was left is the one to remove' -Holds $holds -Detail $told
-    [IO.Directory]::Delete("$place.aside")
-    $told = Get-Refusal -Block { Confirm-Movable -Place $place }
-    Assert-That -Name 'then nothing is in the way' -Holds ($told -eq '') -Detail $told
 }
 
 # A script that ends silently, or with words on the error stream alone, by the function of Windows itself.
@@ -125,8 +109,8 @@ function Test-ScriptReason {
     $null = New-World -Source $Source
     $shell = Get-PowerShellPath
     . "$Provisioners/engine/windows/process.ps1"
-    New-Item -Path 'function:Get-PowerShellPath' -Value { $shell } -Force
-    New-Item -Path 'function:Get-ChildPolicy' -Value { 'Bypass' } -Force
+    $null = New-Item -Path 'function:Get-PowerShellPath' -Value { $shell } -Force
+    $null = New-Item -Path 'function:Get-ChildPolicy' -Value { 'Bypass' } -Force
     Start-Deadline -Name 'scripts' -Seconds 120
     $rows = @{
         'exit 3' = 'the script failed with exit code 3'
@@ -203,54 +187,6 @@ function Test-DoneInstall {
     Assert-Run -Name 'an installer of what is done' -Run $run -Code 0
     $there = [IO.Directory]::Exists("$world/C/imagegen/artifacts")
     Assert-That -Name 'it brings no artifacts back' -Holds (-not $there)
-}
-
-# A folder that cannot be emptied: what joined the node is gone before.
-function Test-CutReset {
-    param([string] $Source)
-    $world = New-NodeWorld -Source $Source
-    $joined = "$world/C/etc/kubernetes/kubelet.conf"
-    foreach ($file in $joined, "$world/C/run/flannel/odd") { [IO.File]::WriteAllText($file, 'x') }
-    $reset = 'C:\k\kubeadm.exe reset --force --cri-socket npipe:////./pipe/x'
-    Set-Simulation -Area 'programs' -Name $reset -Value @{ exitCode = 0; output = '' }
-    Set-Simulation -Area 'files' -Name 'odd' -Value 'locked'
-    Assert-Run -Name 'a reset that is cut off' -Run (Invoke-NodeScript -World $world -Name 'Reset-Node') -Code 1
-    Assert-That -Name 'the node has left its cluster' -Holds (-not [IO.File]::Exists($joined))
-    Set-Simulation -Area 'files' -Name 'odd' -Value $null
-    Assert-Run -Name 'the next reset' -Run (Invoke-NodeScript -World $world -Name 'Reset-Node') -Code 0
-    $left = @(Get-ChildItem -LiteralPath "$world/C/run/flannel" -Force)
-    Assert-That -Name 'empties the folder' -Holds ($left.Count -eq 0) -Detail $left
-}
-
-# A copy of a log that is marked as read-only, and a log whose name leaves no room for another word.
-function Test-OddLog {
-    param([string] $Source)
-    $world = New-NodeWorld -Source $Source
-    $log = "$world/C/var/log/kubelet/kubelet.log"
-    foreach ($number in 1, 2, 3) {
-        [IO.File]::WriteAllText("$log.$number", "$number")
-        [IO.File]::SetAttributes("$log.$number", [IO.FileAttributes]::ReadOnly)
-    }
-    [IO.File]::WriteAllText($log, 'x' * 2097152)
-    $run = Invoke-NodeScript -World $world -Name 'Limit-Log' -With @{ MaximumMegabytes = 1 }
-    Assert-Run -Name 'a log with copies that are read-only' -Run $run -Code 0 -Text 'kubelet.log is emptied'
-    $told = @(foreach ($number in 2, 3) { [IO.File]::ReadAllText("$log.$number") }) -join ' '
-    Assert-That -Name 'its copies move on' -Holds ($told -eq '1 2') -Detail $told
-
-    $name = ('n' * 247) + '.log'
-    [IO.File]::WriteAllText("$world/C/var/log/kubelet/$name", 'of a pod')
-    $with = @{ Destination = "$world/C/odd.zip" }
-    $run = Invoke-NodeScript -World $world -Name 'Get-NodeDiagnostics' -With $with
-    Assert-Run -Name 'a diagnosis with a long name' -Run $run -Code 0
-    $zip = [IO.Compression.ZipFile]::OpenRead($with.Destination)
-    try {
-        $entry = $zip.GetEntry("log/kubelet/$name")
-        $reader = New-Object -TypeName IO.StreamReader -ArgumentList $entry.Open()
-        $told = $reader.ReadToEnd()
-    } finally {
-        $zip.Dispose()
-    }
-    Assert-That -Name 'it has the log' -Holds ($told -ceq 'of a pod') -Detail $told
 }
 
 # Forms of kubeadm's file that the launcher takes are forms for the node's scripts, too.

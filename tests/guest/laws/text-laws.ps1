@@ -32,8 +32,8 @@ function Find-PatternPath {
         if (-not $command.Parameters.ContainsKey('LiteralPath')) { return $false }
         for ($i = 0; $i -lt $_.CommandElements.Count; $i++) {
             if ("$($_.CommandElements[$i])" -ne '-Path') { continue }
-            $given = @(Select-Part -Tree $_.CommandElements[$i + 1] -Class 'VariableExpressionAst' -Where { $true })
-            return $given.Count -gt 0
+            $given = $_.CommandElements[$i + 1]
+            return @(Select-Part -Tree $given -Class 'VariableExpressionAst' -Where { $true }).Count -gt 0
         }
         $false
     }
@@ -54,10 +54,9 @@ function Find-ChangedPath {
 
 # Texts of PowerShell in the tree of sources, as objects of name and text: scripts and those inside steps.
 function Get-SourceText {
-    param([string[]] $Folder)
-    $top = [IO.Path]::GetFullPath("$PSScriptRoot/../../..")
+    param([string] $Top, [string[]] $Folder)
     foreach ($name in $Folder) {
-        foreach ($file in Get-ChildItem -LiteralPath "$top/$name" -Recurse -File) {
+        foreach ($file in Get-ChildItem -LiteralPath "$Top/$name" -Recurse -File) {
             if ($file.Extension -in '.ps1', '.psm1') {
                 [pscustomobject]@{ name = $file.FullName; text = [IO.File]::ReadAllText($file.FullName) }
             } elseif ($file.Extension -eq '.json' -and $file.Directory.Name -eq 'steps') {
@@ -90,8 +89,9 @@ function Assert-Rule {
 
 function Test-TextLaw {
     param([string] $Source)
-    $ours = @(Get-SourceText -Folder 'provisioners')
-    $all = $ours + @(Get-SourceText -Folder 'tests/guest', 'packer', 'manifests/cluster')
+    $top = [IO.Path]::GetFullPath("$Source/../../..")
+    $ours = @(Get-SourceText -Top $top -Folder 'provisioners')
+    $all = $ours + @(Get-SourceText -Top $top -Folder 'tests/guest', 'packer', 'manifests/cluster')
     $planted = '$code = [Runtime.InteropServices.Marshal]::GetLastWin32Error()'
     Assert-Rule -Rule 'Find-LateErrorNumber' -Planted $planted -Sources $all
     Assert-Rule -Rule 'Find-PatternPath' -Planted 'Get-ChildItem -Path "$PSScriptRoot/*.ps1"' -Sources $all

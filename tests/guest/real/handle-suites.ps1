@@ -87,10 +87,9 @@ function New-OddFolder {
     $null = [IO.Directory]::CreateDirectory($Path)
     Write-Text -Path "$Path.txt" -Text 'odd'
     $import = '[DllImport("kernel32.dll", CharSet = CharSet.Unicode)] public static extern bool'
-    $native = Add-NativeClass -Name 'OddName' -Text @"
-$import CreateDirectoryW(string path, IntPtr security);
-$import CopyFileW(string from, string to, bool isNew);
-"@
+    $text = "$import CreateDirectoryW(string path, IntPtr security);"
+    $text += "$import CopyFileW(string from, string to, bool isNew);"
+    $native = Add-NativeClass -Name 'OddName' -Text $text
     foreach ($name in $Names) {
         $folder = $name.Split('\')[0]
         if ($folder -cne $name) { $null = $native::CreateDirectoryW("\\?\$Path\$folder", [IntPtr]::Zero) }

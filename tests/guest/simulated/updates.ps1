@@ -37,7 +37,8 @@ function Install-Hotfix {
 }
 
 # All is missing until it is installed. One that the area updates calls `never` fails each time, `later` once, and
-# `back` is taken back during each restart. With `busy` N another installation is in progress for N tries, with `busySearch` N for N searches.
+# `back` is taken back during each restart. With `busy` N another installation is in progress for N tries, with
+# `busySearch` N for N searches.
 function Invoke-UpdateAgent {
     [CmdletBinding()]
     param([string[]] $Kbs = @(), [string[]] $Categories = @(), [string[]] $Except = @(), [bool] $Install)
