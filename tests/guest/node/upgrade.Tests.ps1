@@ -49,13 +49,13 @@ Describe 'Upgrade' -Tag 'node' {
 
     It 'a folder that cannot be moved' {
         $script:digest = Get-Digest -Path $zip
-        # Stands for a shell that is in the folder, which keeps nothing here from moving it.
+        # What an upgrade that was cut off has left.
         $null = [IO.Directory]::CreateDirectory("$world/C/imagegen/node.aside")
         $with = @{ Payload = $zip; Sha256 = $digest }
         $script:run = Invoke-NodeScript -World $world -Name 'Upgrade-Node' -With $with
         $told = [IO.File]::ReadAllText("$world/C/imagegen/state/errors.log")
         $run.code | Should -Be 1 -Because $told
-        $told.Contains('cannot be moved') | Should -BeTrue -Because $told
+        $told.Contains('node.aside, remove it') | Should -BeTrue -Because $told
     }
 
     It 'its node runs on' {
