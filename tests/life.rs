@@ -404,32 +404,6 @@ fn conditions_of_templates_name_facts() {
     assert!(unknown.is_empty(), "{}", unknown.join("\n"));
 }
 
-/// A fact without a source that a reader can open is an opinion.
-#[test]
-fn every_row_has_a_source() {
-    let life = read_life();
-    let sources = life.changes.iter().map(|it| &it.source);
-    let sources = sources.chain(life.nobody.iter().map(|it| &it.source));
-    let sources = sources.chain(life.writes.iter().map(|it| &it.source));
-    let sources = sources.chain(life.stays.iter().map(|it| &it.source));
-    let sources = sources.chain([
-        &life.launcher.source,
-        &life.user_data.source,
-        &life.socket.source,
-    ]);
-    for source in sources.chain(life.long_running.iter().map(|it| &it.source)) {
-        let opens = [
-            "https://",
-            "derived: ",
-            "kubernetes/kubernetes@",
-            "GoogleCloudPlatform/compute-image-windows@",
-        ]
-        .iter()
-        .any(|form| source.starts_with(form));
-        assert!(opens, "{source}");
-    }
-}
-
 /// The scripts select by scope and take what they remove from node.conf.
 #[test]
 fn no_script_of_the_node_has_a_list_of_its_own() {

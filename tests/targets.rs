@@ -1,5 +1,6 @@
 //! What the records of the targets claim, held against the tests that exist and the programs that they run.
 
+mod machines;
 mod networks;
 mod tags;
 

@@ -30,6 +30,24 @@ function Get-BridgeCard {
     if ($null -ne $card -and $card.name -notlike 'vEthernet*') { $card.name }
 }
 
+# Before a host network is made: Windows binds it to a card, and one without an address of its network, which DHCP
+# may bring late, reaches nobody.
+function Wait-CardAddress {
+    [CmdletBinding()]
+    param([int] $Seconds = 120)
+    $clock = [Diagnostics.Stopwatch]::StartNew()
+    while ($true) {
+        $cards = @(Get-CardAddress)
+        $found = @($cards | ForEach-Object { $_.addresses } | Where-Object { $_ -notlike '169.254.*' })
+        if ($found.Count -gt 0) { return }
+        if ($clock.Elapsed.TotalSeconds -ge $Seconds) { break }
+        Start-Sleep -Milliseconds 500
+    }
+    $told = @($cards | ForEach-Object { "$($_.name) ($((@($_.addresses) + 'none')[0]))" }) -join ', '
+    if (-not $told) { $told = 'no card is up' }
+    throw "no card has an address of its network after $Seconds s: $told"
+}
+
 # The bridge that the pods hang on: a network of the host with this node's share of the pod network. One of another
 # share is left from another cluster.
 function Initialize-BridgeNetwork {
@@ -49,6 +67,7 @@ function Initialize-BridgeNetwork {
     if ($null -eq $bridge) {
         $wanted = @{ Name = $Name; Type = 'L2Bridge'; Subnets = @($subnet) }
         if ($Card) { $wanted.NetworkAdapterName = $Card }
+        Wait-CardAddress
         $body = ConvertTo-Json -InputObject $wanted -Depth 4 -Compress
         $bridge = Invoke-HostNetwork -Method 'POST' -Path '/networks' -Body $body
         Write-NodeLine -Text "the bridge $Name is made for $Network"
@@ -150,6 +169,7 @@ function Initialize-NatNetwork {
     param()
     $nat = Get-HostItem -Kind 'networks' -Name 'nat'
     if ($null -eq $nat) {
+        Wait-CardAddress
         $body = ConvertTo-Json -InputObject @{ Name = 'nat'; Type = 'NAT' } -Compress
         $nat = Invoke-HostNetwork -Method 'POST' -Path '/networks' -Body $body
     }

@@ -217,6 +217,7 @@ function Start-Flannel {
     $text = Resolve-Mark -Facts $Facts -Text (Read-NodeText -Path $template) -From $template
     Write-TextFile -Path "$($Facts.flannel)\net-conf.json" -Content $text
     Write-TextFile -Path "$($Facts.flannel)\node-name" -Content "$(Get-NodeName -Facts $Facts)`r`n"
+    Wait-CardAddress
     Start-Task -Name 'imagegen-flanneld'
     Write-NodeLine -Text 'flanneld is started'
 }

@@ -102,6 +102,17 @@ pub struct PluginSupport {
     pub present_in: Version,
 }
 
+/// Values that cannot work, whatever else holds.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct RefusedValues {
+    /// Regular expression for them.
+    pub pattern: String,
+    /// Why they do not work, and what to choose instead.
+    pub reason: String,
+    pub source: String,
+}
+
 /// Layers that may give a variable or a selector: the operator by a flag or the environment, or an image definition
 /// and a lockfile, too. A definition comes with anybody's pull request, so the reason says why its value sends no
 /// secret elsewhere, opens no machine and names no file of the building machine.
@@ -176,6 +187,8 @@ pub struct Variable {
     /// Environment variables it may come from, besides `PKR_VAR_<name>`; for build-time variables.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub environment: Vec<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub refused: Option<RefusedValues>,
     /// Variables that must be given with it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub requires: Vec<String>,
@@ -270,6 +283,11 @@ impl Variable {
         {
             let suggestion = format_suggestion(text, allowed.iter().map(String::as_str));
             return Some(format!("is `{text}`: {suggestion}"));
+        }
+        if let Some(refused) = &self.refused
+            && matches_regex(&refused.pattern, text)
+        {
+            return Some(format!("is `{text}`: {}", refused.reason));
         }
         let pattern = self.pattern.as_ref()?;
         let fault = format!("is `{text}`, which does not match {pattern}");

@@ -4,7 +4,7 @@ use imagegen::model::policy::matches_pattern;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::{Life, Node, text};
+use super::{Life, Node, read_life, text};
 
 /// Things that nobody else writes.
 #[derive(Deserialize)]
@@ -14,7 +14,7 @@ pub(super) struct Place {
     kind: String,
     /// As in `provisioners/writes.json`.
     thing: String,
-    pub source: String,
+    source: String,
 }
 
 /// Each has an answer: a row of `writes.json`, which the model judges, of `changes`, or of `nobody`.
@@ -49,4 +49,30 @@ fn name_thing(resource: &Value) -> String {
         thing = format!(r"{thing}\{}", text(resource, "valueName"));
     }
     thing.to_lowercase()
+}
+
+/// A fact without a source that a reader can open is an opinion.
+#[test]
+fn every_row_has_a_source() {
+    let life = read_life();
+    let sources = life.changes.iter().map(|it| &it.source);
+    let sources = sources.chain(life.nobody.iter().map(|it| &it.source));
+    let sources = sources.chain(life.writes.iter().map(|it| &it.source));
+    let sources = sources.chain(life.stays.iter().map(|it| &it.source));
+    let sources = sources.chain([
+        &life.launcher.source,
+        &life.user_data.source,
+        &life.socket.source,
+    ]);
+    for source in sources.chain(life.long_running.iter().map(|it| &it.source)) {
+        let opens = [
+            "https://",
+            "derived: ",
+            "kubernetes/kubernetes@",
+            "GoogleCloudPlatform/compute-image-windows@",
+        ]
+        .iter()
+        .any(|form| source.starts_with(form));
+        assert!(opens, "{source}");
+    }
 }

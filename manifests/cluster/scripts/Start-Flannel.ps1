@@ -24,6 +24,22 @@ param(
 Set-StrictMode -Version 2.0
 $ErrorActionPreference = 'Stop'
 
+# The network is made on the card with the node's address, which DHCP may bring late.
+function Wait-Address {
+    param([string] $Address, [int] $Seconds = 120)
+    $clock = [Diagnostics.Stopwatch]::StartNew()
+    while ($true) {
+        $cards = foreach ($card in [Net.NetworkInformation.NetworkInterface]::GetAllNetworkInterfaces()) {
+            $own = @($card.GetIPProperties().UnicastAddresses | ForEach-Object { "$($_.Address)" })
+            if ($own -contains $Address) { return }
+            if ("$($card.OperationalStatus)" -eq 'Up') { "$($card.Name) ($($own -join ', '))" }
+        }
+        if ($clock.Elapsed.TotalSeconds -ge $Seconds) { break }
+        Start-Sleep -Milliseconds 500
+    }
+    throw "no card has the node's address $Address after $Seconds s: $(@($cards) -join '; ')"
+}
+
 # Makes the host's own route to the address last. Without one, the default route leads there, as before.
 function Save-Route {
     [CmdletBinding()]
@@ -33,6 +49,12 @@ function Save-Route {
     if ($found -and $found.DestinationPrefix -ne '0.0.0.0/0') {
         & "$env:SystemRoot\System32\route.exe" -p add $Address mask 255.255.255.255 $found.NextHop
     }
+}
+
+if ($Wins) {
+    'with wins this container does not see the cards of the host: flanneld starts without a wait for an address'
+} else {
+    Wait-Address -Address $env:HOST_IP
 }
 
 # No byte order mark: containerd reads the file.

@@ -95,4 +95,10 @@ source "amazon-ebs" "node" {
   deregistration_protection {
     enabled = var.deregistration_protection
   }
+
+  fast_launch {
+    enable_fast_launch    = var.fast_launch
+    max_parallel_launches = var.fast_launch_parallel
+    target_resource_count = var.fast_launch_snapshots
+  }
 }

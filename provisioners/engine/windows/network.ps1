@@ -69,6 +69,19 @@ function Test-NetworkAddress {
     @(Get-NetIPAddress -ErrorAction Stop | Where-Object { $_.IPAddress -eq $Address }).Count -gt 0
 }
 
+# Cards that are up, each with its IPv4 addresses. The network nat is of containers alone.
+function Get-CardAddress {
+    [CmdletBinding()]
+    param()
+    $cards = @(Get-NetAdapter -ErrorAction Stop | Where-Object { $_.Status -eq 'Up' })
+    $all = @(Get-NetIPAddress -AddressFamily IPv4 -ErrorAction Stop)
+    foreach ($card in $cards) {
+        if ($card.Name -eq 'vEthernet (nat)') { continue }
+        $own = @($all | Where-Object { $_.InterfaceIndex -eq $card.ifIndex } | ForEach-Object { $_.IPAddress })
+        @{ name = $card.Name; addresses = $own }
+    }
+}
+
 # The card with an address passes on what is not its own.
 function Enable-Forwarding {
     [CmdletBinding()]

@@ -1,4 +1,4 @@
-//! What other programs write on a clone or a node must not keep it from a join, which compares what lasts.
+//! Values that other programs write on a clone or a node. A join compares what lasts, and must not fail for them.
 
 use crate::base::code::Code;
 use crate::model::policy::matches_pattern;

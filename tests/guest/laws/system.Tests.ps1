@@ -60,6 +60,7 @@ Describe 'WholeMachine' -Tag 'laws' {
         $card = Get-NetworkCard -Address '10.9.9.9'
         (Test-NetworkAddress -Address '10.9.9.9') | Should -BeTrue -Because $card
         $card.length | Should -BeGreaterThan 0 -Because $card
+        @(Get-CardAddress | ForEach-Object { $_.addresses }).Count | Should -BeGreaterThan 0
     }
 
     It 'an exclusion is listed after it was added' {

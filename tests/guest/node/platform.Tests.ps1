@@ -58,3 +58,50 @@ Describe 'ForeignWrite' -Tag 'node' {
         ($told -join ' ') | Should -Be 'kind' -Because $told
     }
 }
+
+# DHCP may be late: no network of the host is made on a card whose address is none of its network.
+Describe 'LateAddress' -Tag 'node' {
+    BeforeAll {
+        $world = New-NodeWorld
+        $with = @($script:PlatformFile, "$world/C/imagegen")
+        $module = Import-Module -Name "$world/C/imagegen/node/Node.psm1" -ArgumentList $with -Force -PassThru
+        $make = {
+            $PSDefaultParameterValues = @{ 'Wait-CardAddress:Seconds' = 1 }
+            Start-Deadline -Name 'late' -Seconds 20
+            Initialize-NatNetwork
+        }
+        Set-Simulation -Area 'networks' -Name 'nat' -Value $null
+    }
+
+    It 'a card with an address that Windows made up is named' {
+        Set-Simulation -Area 'os' -Name 'address' -Value '169.254.3.4'
+        $why = Get-Refusal -Block { & $module $make }
+        $why | Should -Be 'no card has an address of its network after 1 s: Ethernet 2 (169.254.3.4)'
+    }
+
+    It 'a card without an address is named' {
+        Set-Simulation -Area 'os' -Name 'address' -Value ''
+        $why = Get-Refusal -Block { & $module $make }
+        $why | Should -Be 'no card has an address of its network after 1 s: Ethernet 2 (none)'
+    }
+
+    It 'neither gets a network' {
+        Get-Simulation -Area 'networks' -Name 'nat' | Should -Be $null
+    }
+
+    It 'a card with an address gets one' {
+        Set-Simulation -Area 'os' -Name 'address' -Value $null
+        (& $module $make).network | Should -Not -BeNullOrEmpty
+    }
+
+    It 'flannel names the cards without the address of the node' {
+        $script = "$Provisioners/../manifests/cluster/scripts/Start-Flannel.ps1"
+        $tokens, $problems = $null
+        $ast = [Management.Automation.Language.Parser]::ParseFile($script, [ref]$tokens, [ref]$problems)
+        $function = { param($part) $part -is [Management.Automation.Language.FunctionDefinitionAst] }
+        . ([scriptblock]::Create($ast.Find($function, $false).Extent.Text))
+        $why = Get-Refusal -Block { Wait-Address -Address '192.0.2.77' -Seconds 1 }
+        $why | Should -Match "^no card has the node's address 192\.0\.2\.77 after 1 s: .*127\.0\.0\.1"
+        Get-Refusal -Block { Wait-Address -Address '127.0.0.1' -Seconds 1 } | Should -Be ''
+    }
+}

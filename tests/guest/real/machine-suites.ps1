@@ -101,7 +101,8 @@ function Test-Network {
         $null = Invoke-Native -Program "$env:SystemRoot\System32\netsh.exe" -ArgumentLine $line -Accept @()
     }
     $card = Get-NetworkCard -Address '127.0.0.1'
-    $holds = $card.length -eq 8 -and (Test-NetworkAddress -Address '127.0.0.1')
+    $found = @(Get-CardAddress | ForEach-Object { $_.addresses } | Where-Object { $_ -notlike '169.254.*' })
+    $holds = $card.length -eq 8 -and (Test-NetworkAddress -Address '127.0.0.1') -and $found.Count -gt 0
     Confirm-Law -Law 'network.address' -Holds $holds -Detail $card.name
     Confirm-Refusal -Law 'network.absent-address' -Block { Enable-Forwarding -Address '192.0.2.77' }
     $first = Add-NativeClass -Name 'Twice' -Text 'public static int One() { return 1; }'

@@ -30,7 +30,7 @@ function Test-Diagnosis {
 
 # Install.ps1 -Check where the plan is for another Windows: it says so and changes nothing.
 function Test-Check {
-    Copy-Item -LiteralPath "$Provisioners\host\Install.ps1" -Destination "$script:Root\Install.ps1"
+    Copy-Item -LiteralPath "$Provisioners\installer\Install.ps1" -Destination "$script:Root\Install.ps1"
     $check = @{ check = 'osBuild'; holds = $true; build = 1; message = 'another Windows' }
     Write-Plan -Resources @((New-Resource -Name 'build' -Type 'assertion' -Properties $check))
     $words = @('-NoProfile', '-NonInteractive', '-ExecutionPolicy', 'Bypass', '-File', "$script:Root\Install.ps1")

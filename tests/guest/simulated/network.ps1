@@ -47,6 +47,15 @@ function Test-NetworkAddress {
     $null -ne (Get-Simulation -Area 'cards' -Name $Address)
 }
 
+# One card, whose address may be late: `os/address` is what it has instead.
+function Get-CardAddress {
+    [CmdletBinding()]
+    param()
+    $address = Get-Simulation -Area 'os' -Name 'address'
+    if ($null -eq $address) { $address = '10.1.18.7' }
+    @{ name = 'Ethernet 2'; addresses = @($address | Where-Object { $_ }) }
+}
+
 function Enable-Forwarding {
     [CmdletBinding()]
     param([string] $Address)
