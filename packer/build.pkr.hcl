@@ -17,7 +17,7 @@ build {
 
     #{% endif %}
     skip_clean = true
-    timeout    = "2h"
+    timeout    = "4h"
     inline = [<<-SCRIPT
       $ErrorActionPreference = 'Stop'
       $ProgressPreference = 'SilentlyContinue'
@@ -83,8 +83,8 @@ build {
 
   #{% if stage.restarts %}
   provisioner "windows-restart" {
-    restart_timeout = "30m"
-    timeout         = "45m"
+    restart_timeout = "1h"
+    timeout         = "75m"
   }
 
   #{% endif %}

@@ -331,7 +331,7 @@ const KEPT: [(&str, &str, &str); 67] = [
     ),
     (
         "steps/900-seal.json",
-        "accounts /maxpwage:unlimited",
+        "MaximumPasswordAge = -1",
         "the first boot waits for a new password",
     ),
     (

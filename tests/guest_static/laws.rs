@@ -264,3 +264,36 @@ fn what_windows_changes_on_a_clone_is_no_drift() {
         assert_eq!(find(baseline, name)["firstboot"], true, "{name}");
     }
 }
+
+/// Windows refuses these in a session of the network, which Packer's is: a task of SYSTEM runs them.
+const REFUSED_BY_NETWORK: [&str; 7] = [
+    "Add-AppxPackage",
+    "Add-AppxProvisionedPackage",
+    "Add-WindowsCapability",
+    "Microsoft.Update.Session",
+    "Remove-AppxPackage",
+    "Remove-WindowsCapability",
+    "wusa.exe",
+];
+
+#[test]
+fn a_session_of_the_network_leaves_to_system_what_it_may_not() {
+    let mut seen = 0;
+    for entry in std::fs::read_dir(root().join("provisioners/steps")).expect("steps") {
+        let path = entry.expect("an entry").path();
+        if path.extension().is_none_or(|suffix| suffix != "json") {
+            continue;
+        }
+        let text = std::fs::read_to_string(&path).expect("a step");
+        let step: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+        for resource in step["resources"].as_array().expect("resources") {
+            let set = resource["properties"]["set"].as_str().unwrap_or_default();
+            let asks = REFUSED_BY_NETWORK
+                .iter()
+                .any(|command| set.contains(command));
+            assert!(!asks || set.contains("'S-1-5-18'"), "{}", resource["name"]);
+            seen += usize::from(asks);
+        }
+    }
+    assert!(seen > 0);
+}
