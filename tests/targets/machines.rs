@@ -70,7 +70,7 @@ fn nitro_tpm_is_refused_with_the_reason() {
 /// The block is there when it is asked for, and its numbers ask for it first.
 #[test]
 fn fast_launch_is_a_block_of_the_image() {
-    let build = "build --target aws --k8s 1.36.4 --no-bake --output o";
+    let build = "build --target aws --k8s 1.36.4 --no-bake --out o";
     let test = Test::new().line(build);
     test.succeeds();
     assert!(!test.text("o/source.pkr.hcl").contains("fast_launch"));
@@ -107,7 +107,7 @@ fn plan_resources(line: &str) -> Vec<Value> {
 /// 6 is ABOVE_NORMAL, as the kubelet has it by its flag.
 #[test]
 fn containerd_has_the_priority_of_the_kubelet() {
-    let all = plan_resources("build --target azure --k8s 1.36.4 --no-bake --output o");
+    let all = plan_resources("build --target azure --k8s 1.36.4 --no-bake --out o");
     let value = all
         .iter()
         .find(|it| it["properties"]["valueName"] == "CpuPriorityClass");
@@ -136,7 +136,7 @@ fn containerd_has_the_priority_of_the_kubelet() {
 #[test]
 fn the_library_of_sshd_is_unpacked_beside_it() {
     let all =
-        plan_resources("build --target azure --k8s 1.36.4 --feature openssh --no-bake --output o");
+        plan_resources("build --target azure --k8s 1.36.4 --feature openssh --no-bake --out o");
     let set = all
         .iter()
         .find(|it| it["type"] == "archive" && it["step"] == "openssh");
