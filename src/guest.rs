@@ -32,6 +32,7 @@ use crate::base::value::StepId;
 use crate::diagnostic::{CodedError, Error, Result};
 use crate::embedded::{SCRIPT_FOLDERS, Tree};
 use crate::machine::{ArgumentNeed, FeatureNeed, ForeignWrite, LaterFile, PortUse};
+use crate::model::conditions::Conditions;
 use crate::model::guest_plan::GuestPlan;
 use crate::model::kubernetes::{BakedFlags, ProgramTable};
 use crate::model::plan::{ArtifactRole, Plan};
@@ -100,16 +101,7 @@ pub fn render_guest(
     provisioners: &Tree,
 ) -> Result<Guest> {
     let conditions = plan.conditions();
-    let LifeStages { stages, refusals } = &*share_json(provisioners, "stages.json")?;
-    let stages = stages.iter().filter(|stage| conditions.holds(&stage.when));
-    let refused = refusals
-        .iter()
-        .filter(|it| it.kubernetes.contains(&plan.kubernetes));
-    let (stages, refusals) = (
-        stages.cloned().collect(),
-        refused.cloned().collect::<Vec<_>>(),
-    );
-
+    let (stages, refusals) = select_stages(plan, &conditions, provisioners)?;
     let writes: Arc<Vec<ForeignWrite>> = share_json(provisioners, "writes.json")?;
     let constants = Constants::read(provisioners, &refusals)?;
     let facts = collect_facts(plan, &conditions, flags, programs, &constants)?;
@@ -127,13 +119,8 @@ pub fn render_guest(
         for resource in &step.resources {
             if conditions.holds(&resource.when) {
                 let made = lower_resource(step, file, resource, &renderer, &mut sources)?;
-                if resource.firstboot && plan.target.image().is_some() {
-                    for first in &made {
-                        let again = repeat_at_first_boot(first);
-                        let source = sources[&first.name].clone();
-                        sources.insert(again.name.clone(), source);
-                        repeated.push(again);
-                    }
+                if resource.firstboot && conditions.image {
+                    repeated.extend(repeat_at_first_boot(&made, &mut sources));
                 }
                 resources.extend(made);
             }
@@ -182,6 +169,20 @@ pub fn render_guest(
         stages,
         refusals,
     })
+}
+
+/// Stages that apply to the plan, and refusals of its version.
+fn select_stages(
+    plan: &Plan,
+    conditions: &Conditions,
+    provisioners: &Tree,
+) -> Result<(Vec<Stage>, Vec<AccountRefusal>)> {
+    let LifeStages { stages, refusals } = &*share_json(provisioners, "stages.json")?;
+    let stages = stages.iter().filter(|stage| conditions.holds(&stage.when));
+    let refused = refusals
+        .iter()
+        .filter(|it| it.kubernetes.contains(&plan.kubernetes));
+    Ok((stages.cloned().collect(), refused.cloned().collect()))
 }
 
 /// Every step file in order, by the path that the user knows.
@@ -295,14 +296,23 @@ fn lower_resource(
     Ok(resources)
 }
 
-fn repeat_at_first_boot(resource: &Resource) -> Resource {
-    Resource {
-        name: format!("{} again", resource.name),
-        phase: Phase::Firstboot,
-        scope: Scope::Image,
-        volatile: BTreeMap::new(),
-        ..resource.clone()
+fn repeat_at_first_boot(
+    resources: &[Resource],
+    sources: &mut BTreeMap<String, String>,
+) -> Vec<Resource> {
+    let mut repeated = Vec::new();
+    for first in resources {
+        let name = format!("{} again", first.name);
+        sources.insert(name.clone(), sources[&first.name].clone());
+        repeated.push(Resource {
+            name,
+            phase: Phase::Firstboot,
+            scope: Scope::Image,
+            volatile: BTreeMap::new(),
+            ..first.clone()
+        });
     }
+    repeated
 }
 
 /// A value of a file that cannot be rendered, or has no place in its resource.

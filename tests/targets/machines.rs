@@ -135,8 +135,9 @@ fn containerd_has_the_priority_of_the_kubelet() {
 /// sshd.exe imports it, and the one of Windows' own client is another version.
 #[test]
 fn the_library_of_sshd_is_unpacked_beside_it() {
-    let all =
-        plan_resources("build --target azure --k8s 1.36.4 --feature openssh --no-bake --out o");
+    let all = plan_resources(
+        "build --target azure --k8s 1.36.4 --component openssh=10.0.0.0p2 --no-bake --out o",
+    );
     let set = all
         .iter()
         .find(|it| it["type"] == "archive" && it["step"] == "openssh");

@@ -33,9 +33,11 @@ fn is_written(resource: &Resource, write: &ForeignWrite) -> bool {
 
 /// A value that is set again at the first start of a clone stays only where nobody writes it later.
 fn is_answered(resources: &[Resource], resource: &Resource, write: &ForeignWrite) -> bool {
-    let is_again = |it: &Resource| it.phase == Phase::Firstboot && it.kind == resource.kind;
     resource.volatile.contains_key(&write.property)
-        || (!write.later && resources.iter().any(is_again))
+        || (!write.later
+            && resources
+                .iter()
+                .any(|it| it.phase == Phase::Firstboot && it.kind == resource.kind))
 }
 
 fn report_write(context: &Context<'_>, resource: &Resource, write: &ForeignWrite) {
