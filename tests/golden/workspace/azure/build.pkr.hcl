@@ -14,7 +14,7 @@ build {
     environment_vars = ["IMAGEGEN_PAYLOAD_SHA256=${var.payload_sha256}"]
 
     skip_clean = true
-    timeout    = "2h"
+    timeout    = "4h"
     inline = [<<-SCRIPT
       $ErrorActionPreference = 'Stop'
       $ProgressPreference = 'SilentlyContinue'
@@ -46,13 +46,13 @@ build {
   }
 
   provisioner "windows-restart" {
-    restart_timeout = "30m"
-    timeout         = "45m"
+    restart_timeout = "1h"
+    timeout         = "75m"
   }
 
   provisioner "powershell" {
     skip_clean = true
-    timeout    = "2h"
+    timeout    = "4h"
     inline = [<<-SCRIPT
       $ErrorActionPreference = 'Stop'
       $ProgressPreference = 'SilentlyContinue'
@@ -66,13 +66,13 @@ build {
   }
 
   provisioner "windows-restart" {
-    restart_timeout = "30m"
-    timeout         = "45m"
+    restart_timeout = "1h"
+    timeout         = "75m"
   }
 
   provisioner "powershell" {
     skip_clean = true
-    timeout    = "2h"
+    timeout    = "4h"
     inline = [<<-SCRIPT
       $ErrorActionPreference = 'Stop'
       $ProgressPreference = 'SilentlyContinue'
@@ -94,7 +94,7 @@ build {
 
   provisioner "powershell" {
     skip_clean = true
-    timeout    = "2h"
+    timeout    = "4h"
     inline = [<<-SCRIPT
       $ErrorActionPreference = 'Stop'
       $ProgressPreference = 'SilentlyContinue'
