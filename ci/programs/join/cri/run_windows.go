@@ -33,13 +33,6 @@ func listen() error {
 	if err != nil {
 		return err
 	}
-	// Wine lets a client connect to the first instance, which go-winio keeps only to own the
-	// name (on Windows it is born disconnected); fill it, so that clients get the served ones.
-	plug, err := winio.DialPipe(pipe, nil)
-	if err != nil {
-		return err
-	}
-	defer plug.Close()
 	log.Printf("%s %s listens on %s", name, version, pipe)
 	return serve(l)
 }
