@@ -21,7 +21,7 @@ use std::process::{Command, Output};
 use cluster::Cluster;
 use mirror::Mirror;
 use mistakes::{MISTAKES, Mistake};
-use node::{join, logs, proxies, ready, reset, told, wait_until_ready};
+use node::{join, logs, pauses, proxies, ready, reset, told, wait_until_ready};
 use scenes::{comes, stays_away};
 use serde_json::Value;
 use wine::Wine;
@@ -60,12 +60,43 @@ ip addr add 10.9.8.7/24 dev lo
 mount --bind "$HOSTS" /etc/hosts
 exec "$@""#;
 
-/// What stands for containerd.exe.
+/// What runs containers, or stands for it.
 #[derive(Clone, Copy, PartialEq)]
 enum Runtime {
     /// The one of `ci/programs/join/cri`, started by containerd's own command line and configuration.
     Small,
+    /// The real containerd.
     Real,
+    /// The one of `ci/programs/join/docker`, started by dockerd's own command line and configuration.
+    Docker,
+}
+
+impl Runtime {
+    fn parse(task: &str) -> Self {
+        match task.split(' ').next() {
+            Some("small") => Self::Small,
+            Some("real") => Self::Real,
+            Some("docker") => Self::Docker,
+            _ => panic!("{task}"),
+        }
+    }
+
+    fn service(self) -> &'static str {
+        if self == Self::Docker {
+            "docker"
+        } else {
+            "containerd"
+        }
+    }
+
+    /// Its name to kubeadm.
+    fn socket(self) -> &'static str {
+        if self == Self::Docker {
+            "npipe:////./pipe/docker_engine"
+        } else {
+            "npipe:////./pipe/containerd-containerd"
+        }
+    }
 }
 
 pub fn programs() -> Option<PathBuf> {
@@ -101,8 +132,8 @@ pub fn containerds() -> Option<PathBuf> {
 /// then: what is wrong with a node fails twice.
 fn joins(version: &str, task: &str) {
     let Some(programs) = programs() else { return };
-    // By what others publish, too, which cloudbase-init applies.
-    if task == "small" && crate::cloudbase::environments().is_none() {
+    let others = joins_by_template(version, Runtime::parse(task));
+    if others && crate::cloudbase::environments().is_none() {
         return;
     }
     list_inputs(version, task, &programs).judge(|| {
@@ -140,8 +171,9 @@ fn list_inputs(version: &str, task: &str, programs: &Path) -> Inputs {
     let state = imagegen(&test, &format!("plan {selection} --state --format json"));
     inputs.add("state", state.as_bytes());
     let authority = root().join("tests/fixtures/cluster-ca.pem");
+    let runtime = Runtime::parse(task).service();
     let data = format!(
-        "join-data --k8s {version} --endpoint 127.0.0.1:6443 --ca-cert {} --token-env JOIN_TOKEN {NAMED} {TOLD}",
+        "join-data --k8s {version} --runtime {runtime} --endpoint 127.0.0.1:6443 --ca-cert {} --token-env JOIN_TOKEN {NAMED} {TOLD}",
         authority.display()
     );
     inputs.add("join data", imagegen(&test, &data).as_bytes());
@@ -207,7 +239,7 @@ fn a_node_of_the_newest_minor_joins_with_the_real_containerd() {
 
 #[test]
 fn a_node_of_1_20_joins() {
-    joins("1.20.0", "small");
+    joins("1.20.0", "docker");
 }
 
 #[test]
@@ -257,7 +289,7 @@ fn mistakes_keep_a_node_of_the_newest_minor_away() {
 
 #[test]
 fn mistakes_keep_a_node_of_1_20_away() {
-    joins("1.20.0", "real mistakes");
+    joins("1.20.0", "docker mistakes");
 }
 
 /// The part in the namespaces; alone it has nothing to do.
@@ -267,29 +299,25 @@ fn inside() {
         return;
     };
     let task = task.into_string().unwrap();
-    let words: Vec<&str> = task.split(' ').collect();
-    let runtime = if words[1] == "real" {
-        Runtime::Real
-    } else {
-        Runtime::Small
-    };
+    let (version, task) = task.split_once(' ').expect("a version and a task");
+    let runtime = Runtime::parse(task);
     let programs = programs().expect("seen outside");
     // In its namespace each of these is process 1, so the folder comes from outside.
     let mut test = Test::new().env("IMAGEGEN_WAIVE", WAIVED);
     test.folder = std::env::var_os(FOLDER).expect("set outside").into();
     let mirror = Mirror::new(&test.folder.join("mirror"));
-    let selection = choose_selection(words[0], &task);
+    let selection = choose_selection(version, task);
     stock(&test, &selection, &mirror, &programs, runtime);
-    let cluster = Cluster::start(&test.folder.join("cluster"), &programs, words[0]);
+    let cluster = Cluster::start(&test.folder.join("cluster"), &programs, version);
     let scene = Scene {
         test: &test,
         programs: &programs,
         cluster: &cluster,
-        version: words[0],
+        version,
         runtime,
     };
-    if words.get(2) == Some(&"mistakes") {
-        let mine = |mistake: &&Mistake| mistake.kubernetes == words[0] && mistake.is_for_the_join();
+    if task.ends_with("mistakes") {
+        let mine = |mistake: &&Mistake| mistake.kubernetes == version && mistake.is_for_the_join();
         for (at, mistake) in MISTAKES.iter().filter(mine).enumerate() {
             println!("{}", mistake.name);
             stays_away(&scene, mistake, &test.folder.join(format!("prefix-{at}")));
@@ -302,20 +330,31 @@ fn inside() {
 /// The image of a join.
 fn choose_selection(version: &str, task: &str) -> String {
     // Without a pod network kube-proxy is no service. What `mistakes::definition` asks for has less: an override of more
-    // would be refused. The wrapper of 1.20 is what templates call.
-    let access = match version {
-        version if !has_proxy(version) => "hostprocess --join templates",
-        _ if task.ends_with("mistakes") => "services",
-        "1.20.0" => "services --cni win-bridge",
-        _ => "services --cni win-bridge --join templates",
+    // would be refused. The wrapper of 1.20 is what templates call. With Docker it is the default.
+    let asked = match version {
+        version if !has_proxy(version) => " --host-access hostprocess --join templates",
+        _ if task.starts_with("docker") => "",
+        _ if task.ends_with("mistakes") => " --host-access services --cni none",
+        "1.20.0" => " --host-access services --runtime containerd --cni win-bridge",
+        _ => " --host-access services --cni win-bridge --join templates",
     };
-    let selection = format!("--target azure --k8s {version} --host-access {access}");
+    let selection = format!("--target azure --k8s {version}{asked}");
     if version == "1.20.0" {
         // Built by today's Go and started by Wine as a service it ends seconds after it registered: so this one
         // shows the wrapper, of which another program stands.
         return selection + " --component nssm=2.24";
     }
     selection
+}
+
+/// By what others publish, which cloudbase-init applies: templates for Docker need the cloud providers of the kubelet's
+/// own tree. With the newest minor it is the small runtime's turn.
+fn joins_by_template(version: &str, runtime: Runtime) -> bool {
+    match runtime {
+        Runtime::Small => true,
+        Runtime::Real => version == "1.20.0",
+        Runtime::Docker => false,
+    }
 }
 
 /// Of the lines between, `ci/programs/join/build` builds kubelet and kubeadm alone.
@@ -336,20 +375,18 @@ impl Scene<'_> {
     /// The machine with what the test itself needs on it, restarted.
     fn start(&self, wine: &Wine, laid: &guest::Laid, network: bool) -> Option<wine::Held> {
         guest::limit_starts(wine, laid);
-        if self.runtime == Runtime::Small {
-            wine.reboot();
-            return None;
+        if self.runtime == Runtime::Real {
+            // Wine never tells that it runs when it starts it as a service.
+            guest::run_plainly(wine, laid, "containerd", "--run-service");
         }
-        // Wine never tells that it runs when it starts it as a service.
-        guest::run_plainly(wine, laid, "containerd", "--run-service");
-        if network {
+        if network && self.runtime != Runtime::Small {
             guest::network(wine);
         }
         self.restart(wine)
     }
 
     fn restart(&self, wine: &Wine) -> Option<wine::Held> {
-        wine.reboot();
+        wine.reboot(self.runtime.service());
         (self.runtime == Runtime::Real).then(|| wine.hold(r"\\.\pipe\containerd-containerd"))
     }
 
@@ -369,8 +406,9 @@ impl Scene<'_> {
     /// What `imagegen join-data` writes.
     fn join_data(&self, told: &str) -> String {
         let line = format!(
-            "join-data --k8s {} --endpoint 127.0.0.1:6443 --ca-cert {} --token-env JOIN_TOKEN {told}",
+            "join-data --k8s {} --runtime {} --endpoint 127.0.0.1:6443 --ca-cert {} --token-env JOIN_TOKEN {told}",
             self.version,
+            self.runtime.service(),
             self.cluster.authority().display()
         );
         imagegen(self.test, &line)

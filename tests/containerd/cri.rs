@@ -29,40 +29,29 @@ fn every_minor_loads_the_cri_plugin() {
             let daemon = machine.start(version, &plain);
             assert_eq!(unusual(&daemon.log), Vec::<&str>::new(), "{version}");
             configured(version, hypervisor, &planned.configuration, &daemon.log);
-            if version.starts_with("1.6.") {
-                // Its CRI plugin is loaded; its pipes do not open under Wine.
-                assert!(
-                    daemon
-                        .log
-                        .contains(r"open \\.\pipe\containerd-containerd.ttrpc"),
-                    "{}",
-                    daemon.log
-                );
-            } else {
-                assert!(
-                    daemon.log.contains("successfully booted"),
-                    "{version}: {}",
-                    daemon.log
-                );
-                let _held: Held = machine.wine.hold(PIPE);
-                plugins(&machine.wine, version);
-                let before = mirror.asked().len();
-                let (ready, lasting, pulled) = asked(&machine.wine);
-                assert!(ready && lasting, "{version}");
-                assert!(
-                    pulled.contains("registry.invalid:5000/library/x:1"),
-                    "{version}: {pulled}"
-                );
-                let wanted: Vec<String> = mirror.asked()[before..]
-                    .iter()
-                    .map(|asked| asked.path.clone())
-                    .collect();
-                let manifest = "/v2/library/x/manifests/1?ns=registry.invalid%3A5000";
-                assert!(
-                    wanted.iter().any(|path| path == manifest),
-                    "{version}: {wanted:?}, {pulled}"
-                );
-            }
+            assert!(
+                daemon.log.contains("successfully booted"),
+                "{version}: {}",
+                daemon.log
+            );
+            let _held: Held = machine.wine.hold(PIPE);
+            plugins(&machine.wine, version);
+            let before = mirror.asked().len();
+            let (ready, lasting, pulled) = asked(&machine.wine);
+            assert!(ready && lasting, "{version}");
+            assert!(
+                pulled.contains("registry.invalid:5000/library/x:1"),
+                "{version}: {pulled}"
+            );
+            let wanted: Vec<String> = mirror.asked()[before..]
+                .iter()
+                .map(|asked| asked.path.clone())
+                .collect();
+            let manifest = "/v2/library/x/manifests/1?ns=registry.invalid%3A5000";
+            assert!(
+                wanted.iter().any(|path| path == manifest),
+                "{version}: {wanted:?}, {pulled}"
+            );
             machine.stop();
         }
     }

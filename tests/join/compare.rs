@@ -156,8 +156,16 @@ pub fn node(wine: &Wine, plan: &Value) {
         "registryValue",
         "service",
     ];
+    // A plan with Docker has no variable of the environment.
+    let has = |kind: &&str| {
+        let mut all = plan["resources"].as_array().unwrap().iter();
+        all.any(|it| it["type"] == **kind)
+    };
     assert!(
-        kinds.iter().all(|kind| compared.contains(kind)),
+        kinds
+            .iter()
+            .filter(|kind| has(kind))
+            .all(|kind| compared.contains(kind)),
         "{compared:?}"
     );
 }

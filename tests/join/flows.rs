@@ -14,7 +14,6 @@ const SETTINGS: &str =
     r"C:\Program Files\Cloudbase Solutions\Cloudbase-Init\conf\cloudbase-init.conf";
 /// Release of cloudbase-init whose code runs.
 const RELEASE: &str = "1.1.8";
-pub const SOCKET: &str = "npipe:////./pipe/containerd-containerd";
 const TAINT: &str = "node.cloudprovider.kubernetes.io/uninitialized=true:NoSchedule";
 
 /// What the provider for Azure publishes: kubernetes-sigs/cluster-api-provider-azure@v1.26.0
@@ -147,7 +146,7 @@ write_files:
           token: {TOKEN}
       kind: JoinConfiguration
       nodeRegistration:
-        criSocket: {SOCKET}
+        criSocket: {socket}
         kubeletExtraArgs:
 {arguments}        name: '{{{{ ds.meta_data["local_hostname"] }}}}'
 
@@ -166,6 +165,7 @@ users:
       - ssh-ed25519 AAAATEST somebody
 "#,
         hash = find_hash(scene),
+        socket = scene.runtime.socket(),
     )
 }
 

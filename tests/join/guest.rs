@@ -29,6 +29,7 @@ const RECORDED: &[&str] = &[
     "containerImage",
     "defenderExclusion",
     "firewallRule",
+    "hnsNetwork",
     "localUser",
     "pageFile",
     "portRange",
@@ -371,24 +372,31 @@ pub fn run_with_console(wine: &Wine, laid: &Laid, name: &str, as_service: &str) 
     wine.import(&registry_file(&BTreeMap::from([(place, value)])));
 }
 
-/// What the cluster's network add-on writes: containerd reads it, and without it no node is Ready.
+/// What the cluster's network add-on writes: without it no node is Ready. The kubelet reads it for Docker, and asks the
+/// plugin for its version.
 pub fn network(wine: &Wine) {
-    let config = fs::read_to_string(wine.path(r"C:\Program Files\containerd\config.toml")).unwrap();
+    let folder = wine.path(&find_network_folder(wine));
+    fs::create_dir_all(&folder).unwrap();
+    fs::write(
+        folder.join("10-test.conf"),
+        r#"{"cniVersion":"0.3.1","name":"test","type":"win-overlay"}"#,
+    )
+    .unwrap();
+}
+
+/// The folder that containerd's configuration names; without containerd, the one that the node's scripts know.
+fn find_network_folder(wine: &Wine) -> String {
+    let Ok(config) = fs::read_to_string(wine.path(r"C:\Program Files\containerd\config.toml"))
+    else {
+        let facts = fs::read_to_string(wine.path(r"C:\imagegen\node.conf")).unwrap();
+        let mut lines = facts.lines();
+        let folder = lines.find_map(|line| line.strip_prefix("cniConf="));
+        return folder.expect("a folder").to_owned();
+    };
     let line = config
         .lines()
         .find(|line| line.trim_start().starts_with("conf_dir"))
         .unwrap();
-    let folder = line
-        .split(['"', '\''])
-        .nth(1)
-        .unwrap()
-        .replace('/', "\\")
-        .replace("\\\\", "\\");
-    let folder = wine.path(&folder);
-    fs::create_dir_all(&folder).unwrap();
-    fs::write(
-        folder.join("10-test.conf"),
-        r#"{"cniVersion":"0.3.1","name":"test","type":"sdnbridge"}"#,
-    )
-    .unwrap();
+    let folder = line.split(['"', '\'']).nth(1).unwrap();
+    folder.replace('/', "\\").replace("\\\\", "\\")
 }

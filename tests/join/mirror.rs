@@ -112,6 +112,10 @@ fn component(url: &str) -> &'static str {
         ("/hns.psm1", "hns.psm1"),
         ("/CloudbaseInitSetup", "cloudbase-init"),
         ("/nssm-", "nssm"),
+        ("/docker-", "docker"),
+        ("/wins.exe", "wins"),
+        ("/cni-plugin/", "flannel-cni-plugin"),
+        ("/flanneld.exe", "flannel"),
     ]
     .into_iter()
     .find(|(part, _)| url.contains(part))
@@ -131,7 +135,8 @@ fn read_program(
     let built = match name {
         "containerd.exe" if !real => programs.join("cri.exe"),
         "containerd.exe" if kubernetes != "1.20.0" => containerd(archive),
-        "containerd.exe" | "crictl.exe" | "nssm.exe" => programs.join(name),
+        "containerd.exe" | "crictl.exe" | "nssm.exe" | "docker.exe" | "dockerd.exe"
+        | "host-local.exe" | "win-overlay.exe" => programs.join(name),
         _ => programs.join(kubernetes).join("windows").join(name),
     };
     if built.exists() {
@@ -143,9 +148,7 @@ fn read_program(
             "containerd-shim-runhcs-v1.exe",
             "kubectl.exe",
             "kube-proxy.exe",
-            "host-local.exe",
             "win-bridge.exe",
-            "win-overlay.exe",
             "flannel.exe",
         ]
         .contains(&name),

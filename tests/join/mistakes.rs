@@ -45,6 +45,11 @@ pub enum Made {
         right: &'static str,
         wrong: &'static str,
     },
+    /// In the guest plan.
+    Plan {
+        right: &'static str,
+        wrong: &'static str,
+    },
     /// The pod network's add-on writes no configuration.
     NoNetwork,
 }
@@ -185,7 +190,26 @@ pub const MISTAKES: &[Mistake] = &[
         name: "no CNI configuration",
         kubernetes: "1.20.0",
         made: Made::NoNetwork,
-        found: Found::NotReady("cni plugin not initialized"),
+        found: Found::NotReady("cni config uninitialized"),
+    },
+    // kubernetes/kubernetes#97759: the cluster's own kubeadm writes `cgroupDriver: systemd` for nodes.
+    Mistake {
+        name: "no driver for a kubelet that compares it with Docker's",
+        kubernetes: "1.20.0",
+        made: Made::Plan {
+            right: " --cgroup-driver=cgroupfs",
+            wrong: "",
+        },
+        found: Found::Fails("misconfiguration: kubelet cgroup driver: \"systemd\""),
+    },
+    Mistake {
+        name: "crictl's name of Docker in the place of kubeadm's",
+        kubernetes: "1.20.0",
+        made: Made::Configuration {
+            right: "/pipe/docker_engine",
+            wrong: "/pipe/dockershim",
+        },
+        found: Found::Fails("crictl is required for container runtime"),
     },
 ];
 
@@ -193,6 +217,10 @@ impl Mistake {
     /// Whether only the real programs can notice it.
     pub fn is_for_the_join(&self) -> bool {
         !matches!(self.found, Found::Refused(_))
+    }
+
+    fn needs_containerd(&self) -> bool {
+        matches!(self.made, Made::Step { file, .. } if file.contains("containerd"))
     }
 }
 
@@ -210,9 +238,14 @@ fn mistaken(made: &Made) -> Trees {
 }
 
 fn definition(mistake: &Mistake, overrides: &Value) -> ImageDefinition {
-    let mut definition = json!({
-        "target": "azure", "kubernetes": mistake.kubernetes, "hostAccess": "services", "overrides": overrides,
-    });
+    let mut definition =
+        json!({"target": "azure", "kubernetes": mistake.kubernetes, "overrides": overrides});
+    // The default of 1.20 is Docker.
+    if mistake.kubernetes != "1.20.0" || mistake.needs_containerd() {
+        definition["hostAccess"] = "services".into();
+        definition["runtime"] = "containerd".into();
+        definition["cni"] = "none".into();
+    }
     if mistake.kubernetes == "1.20.0" {
         definition["components"]["nssm"] = "2.24".into();
     }
@@ -227,7 +260,12 @@ pub fn guest_plan(mistake: &Mistake, overrides: &Value) -> imagegen::diagnostic:
     let trees = mistaken(&mistake.made);
     let plan = resolve_plan(&definition(mistake, overrides), &trees)?;
     let (guest, _) = predict_machine(&plan, &trees)?;
-    Ok(serde_json::from_str(&format_plan(&guest.plan)).unwrap())
+    let mut text = format_plan(&guest.plan);
+    if let Made::Plan { right, wrong } = &mistake.made {
+        assert!(text.contains(right), "the plan has no {right}");
+        text = text.replace(right, wrong);
+    }
+    Ok(serde_json::from_str(&text).unwrap())
 }
 
 /// The overrides that the mirror wrote.

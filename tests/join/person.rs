@@ -3,19 +3,17 @@
 use std::path::Path;
 use std::time::Duration;
 
-use super::flows::{SOCKET, find_hash};
+use super::flows::find_hash;
 use super::guest::{Laid, run_with_console};
-use super::node::{check_flags, list_starts};
+use super::node::{PAUSE, check_flags, list_starts};
 use super::wine::Wine;
 use super::{Scene, TOKEN, logs, text, wait_until_ready};
 
 /// The node's name is the machine's: nothing names another one.
 pub const MACHINE: &str = "win1";
-const FLAGS: &str = r"C:\var\lib\kubelet\kubeadm-flags.env";
+pub const FLAGS: &str = r"C:\var\lib\kubelet\kubeadm-flags.env";
 /// The newest line of Kubernetes that `ci/programs/join/build` builds.
 const NEWEST: &str = "1.36.0";
-/// Kubernetes 1.35 removed it: `manifests/kubernetes/programs.json`.
-const REMOVED: &str = "--pod-infra-container-image=";
 
 /// <https://kubernetes.io/docs/tasks/administer-cluster/kubeadm/adding-windows-nodes/>, with the runtime's address as
 /// the guide of sig-windows-tools has it.
@@ -23,7 +21,8 @@ pub fn join_by_hand(scene: &Scene<'_>, wine: &Wine) {
     let before = list_starts(wine).len();
     let hash = find_hash(scene);
     let command = format!(
-        "kubeadm join 127.0.0.1:6443 --token {TOKEN} --discovery-token-ca-cert-hash {hash} --cri-socket {SOCKET}"
+        "kubeadm join 127.0.0.1:6443 --token {TOKEN} --discovery-token-ca-cert-hash {hash} --cri-socket {}",
+        scene.runtime.socket()
     );
     let done = wine.run(180, &["cmd", "/c", &command]);
     let said = text(&done);
@@ -32,19 +31,23 @@ pub fn join_by_hand(scene: &Scene<'_>, wine: &Wine) {
 
     let starts = list_starts(wine);
     assert!(starts.len() > before, "{starts:#?}");
-    check_arguments(wine, &starts[before..]);
+    check_arguments(scene, wine, &starts[before..]);
     wait_until_ready(scene, wine, MACHINE);
 }
 
 /// Each start has every argument that kubeadm wrote, but for the pause image: kubeadm writes that of Linux, and the
 /// launcher keeps the image's own.
-fn check_arguments(wine: &Wine, starts: &[String]) {
+fn check_arguments(scene: &Scene<'_>, wine: &Wine, starts: &[String]) {
     let flags = std::fs::read_to_string(wine.path(FLAGS)).expect("kubeadm's file");
     let (_, value) = flags.split_once('=').expect("a value");
     let arguments: String = serde_json::from_str(value.trim()).expect("Go's quotes are JSON's");
     let mut arguments: Vec<&str> = arguments.split_whitespace().collect();
-    arguments.retain(|argument| !argument.starts_with(REMOVED));
+    arguments.retain(|argument| !argument.starts_with(PAUSE));
     check_flags(starts, &arguments);
+    let own = usize::from(scene.minor() < 35);
+    for start in starts {
+        assert_eq!(start.matches(PAUSE).count(), own, "{start}");
+    }
 }
 
 /// <https://kubernetes.io/docs/tasks/administer-cluster/kubeadm/upgrading-windows-nodes/>: the cluster is newer, and the
@@ -78,8 +81,8 @@ pub fn upgrade_by_hand(scene: &Scene<'_>, wine: &Wine, laid: &Laid) {
     // The image's own argument is one that the newer kubelet does not know.
     let starts = list_starts(wine);
     let [older, newer] = [&starts[before - 1], &starts[starts.len() - 1]];
-    assert!(older.contains(REMOVED), "{older}");
-    assert!(!newer.contains(REMOVED), "{newer}");
+    assert!(older.contains(PAUSE), "{older}");
+    assert!(!newer.contains(PAUSE), "{newer}");
 }
 
 fn stop_kubelet(wine: &Wine) {

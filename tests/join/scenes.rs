@@ -6,7 +6,8 @@ use serde_json::Value;
 
 use super::{
     CONFIG, KUBEADM, NAMED, NODE, Runtime, Scene, TOLD, compare, flows, guest, has_proxy, imagegen,
-    join, logs, mistakes, person, predicted, proxies, ready, reset, text, told, wait_until_ready,
+    join, joins_by_template, logs, mistakes, pauses, person, predicted, proxies, ready, reset,
+    text, told, wait_until_ready,
 };
 use crate::join::mistakes::{Found, Made, Mistake};
 use crate::join::wine::Wine;
@@ -33,7 +34,7 @@ pub(super) fn comes(scene: &Scene<'_>, selection: &str) {
     ready(scene, &wine);
     told(&scene.node(NODE));
     compare::lines(&wine, &predicted);
-    if has_proxy(scene.version) {
+    if has_proxy(scene.version) && scene.runtime != Runtime::Docker {
         proxies(scene, &wine);
         compare::lines(&wine, &predicted);
     }
@@ -41,13 +42,16 @@ pub(super) fn comes(scene: &Scene<'_>, selection: &str) {
     restarted(scene, &wine, &plan, NODE);
     check_rights(scene.version, &wine, &plan);
     compare::lines(&wine, &predicted);
-    reset(&wine, &predicted);
-    if scene.runtime == Runtime::Small {
+    if scene.runtime == Runtime::Docker {
+        pauses(scene, &wine);
+    }
+    reset(scene, &wine, &predicted);
+    if scene.runtime == Runtime::Docker || joins_by_template(scene.version, scene.runtime) {
         comes_by_others(scene, &wine, &laid, &plan, &predicted);
     }
 }
 
-/// The same machine joins again: as a person does it, and by a template that others publish.
+/// The same machine joins again: as a person does it, and by a template that others publish, where there is one.
 fn comes_by_others(
     scene: &Scene<'_>,
     wine: &Wine,
@@ -58,13 +62,16 @@ fn comes_by_others(
     scene.leave(wine);
     person::join_by_hand(scene, wine);
     restarted(scene, wine, plan, person::MACHINE);
-    reset(wine, predicted);
+    reset(scene, wine, predicted);
+    if !joins_by_template(scene.version, scene.runtime) {
+        return;
+    }
 
     scene.leave(wine);
     flows::join_by_template(scene, wine);
     wait_until_ready(scene, wine, NODE);
     restarted(scene, wine, plan, NODE);
-    reset(wine, predicted);
+    reset(scene, wine, predicted);
 
     if scene.version == UPGRADED {
         scene.leave(wine);

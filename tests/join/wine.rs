@@ -215,20 +215,18 @@ impl Wine {
         paths
     }
 
-    /// Ends everything; the next program starts the services that start by themselves.
-    pub fn reboot(&self) {
+    /// Ends everything; the next program starts the services that start by themselves, the runtime's among them.
+    pub fn reboot(&self, runtime: &str) {
         for option in ["-k", "-w"] {
             self.server(option);
         }
         for _ in 0..200 {
-            let state = self.run(60, &["sc", "query", "containerd"]);
+            let state = self.run(60, &["sc", "query", runtime]);
             if super::text(&state).contains("RUNNING") {
                 return;
             }
         }
-        let log = fs::read_to_string(self.path(r"C:\var\log\containerd\containerd.log"))
-            .unwrap_or_default();
-        panic!("containerd does not run:\n{log}");
+        panic!("{runtime} does not run:\n{}", super::logs(self));
     }
 
     /// Takes the first instance of a pipe, which Wine gives to the first client although nobody serves it.
