@@ -30,10 +30,11 @@ use crate::scripts;
 use crate::support::targets::{choose_plugins, executed_versions};
 use crate::support::{Test, files, needs, program, root, waive_proofs};
 
-const READY: &str = "build --target azure --k8s 1.20.0 --host-access services --out o \
+const READY: &str = "build --target azure --k8s 1.20.0 --runtime containerd --host-access services --cni none --out o \
                      --var location=westeurope --var managed_image_resource_group_name=rg";
 
-const PLAN: &str = "plan --target azure --k8s 1.20.0 --host-access services";
+const PLAN: &str =
+    "plan --target azure --k8s 1.20.0 --runtime containerd --host-access services --cni none";
 
 /// A test with a program `packer` that is this shell script. Packer runs in a private folder that goes with the bake:
 /// what the script notes for the test is put into `$OUT`.

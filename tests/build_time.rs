@@ -59,7 +59,7 @@ fn a_lock_is_the_same_whoever_builds_where() {
     ] {
         assert!(!plain.contains(word), "the lock names {word}");
     }
-    let other = lock(Test::new(), "--var image_version=20348.2700.240907");
+    let other = lock(Test::new(), "--var image_version=20348.2762.241009");
     assert_ne!(plain, other);
     let build = |line: &str| {
         let test = Test::new()
@@ -199,7 +199,7 @@ fn packers_environment_variables_count_or_are_refused() {
             "--var machine=…",
         ],
     );
-    plan("PKR_VAR_image_version", "20348.2700.240907")
+    plan("PKR_VAR_image_version", "20348.2762.241009")
         .fails(3, &["PKR_VAR_image_version", "[variable-environment]"]);
     plan("PKR_VAR_gallery_name", "nodes")
         .line("--var output=managed_image")

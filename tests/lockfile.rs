@@ -9,7 +9,7 @@ use serde_json::Value;
 use crate::support::Test;
 
 const NEW: &str =
-    "--target azure --k8s 1.36.0 --host-access services --var image_version=20348.2700.240907";
+    "--target azure --k8s 1.36.0 --host-access services --var image_version=20348.2762.241009";
 const OLD: &str = "--target host --k8s 1.20.0 --host-access services";
 
 fn locked() -> Test {
@@ -200,7 +200,7 @@ fn a_base_image_that_floats_is_named_with_the_way_to_fix_it() {
     }
     let command = "az vm image list --all --publisher MicrosoftWindowsServer --offer windowsserver2022 --sku 2022-datacenter";
     assert!(floating.contains(command), "{floating}");
-    let fixed = plan("--var image_version=20348.2700.240907");
+    let fixed = plan("--var image_version=20348.2762.241009");
     assert!(!fixed.contains("base image:"), "{fixed}");
     let gallery = "--var source_gallery_name=g --var source_gallery_image_name=i --var source_gallery_resource_group=rg \
                    --var source_gallery_subscription=00000000-0000-0000-0000-000000000001";

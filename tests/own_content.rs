@@ -333,7 +333,7 @@ fn a_policy_demands_and_forbids_steps() {
             && said.contains("--var image_version=…"),
         "{said}"
     );
-    floating.prints(&format!("{line} --var image_version=20348.2700.240907"));
+    floating.prints(&format!("{line} --var image_version=20348.2762.241009"));
 }
 
 /// Who verifies needs the same files: the error names them and the flags that bring them.

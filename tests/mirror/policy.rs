@@ -7,7 +7,8 @@ use super::site::{Site, proven};
 use crate::detached::tools::bench;
 use crate::support::root;
 
-const OLD: &str = "--target azure --k8s 1.20.0 --host-access services";
+const OLD: &str =
+    "--target azure --k8s 1.20.0 --runtime containerd --host-access services --cni none";
 
 #[test]
 fn the_regulated_policy_is_satisfied_by_signed_builds_alone() {

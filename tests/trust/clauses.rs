@@ -276,7 +276,7 @@ fn base_images_and_proxies_are_those_of_the_policy() {
             .run()
     };
     let allowed = json!({"allowedBaseImages": [{"target": "azure", "variables": image}]});
-    let pinned = "--var image_version=20348.2700.240905";
+    let pinned = "--var image_version=20348.2762.241009";
     for (flags, code) in [
         (format!("--target azure {pinned}"), 0),
         ("--target azure".to_owned(), 3),

@@ -21,7 +21,7 @@ const DIGEST: &str = "ababababababababababababababababababababababababababababab
 
 const STEP: &str = r#"{"id": "own", "summary": "A step", "phase": "install", "resources": []}"#;
 
-const BUILD: &str = "20348.2700.240907";
+const BUILD: &str = "20348.2762.241009";
 
 /// Who may say something of a subject.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
