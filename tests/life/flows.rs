@@ -3,6 +3,7 @@
 
 mod fold;
 mod kubelet;
+mod runtimes;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -405,26 +406,6 @@ fn a_flow_that_the_image_does_not_serve_is_refused() {
     for (name, image) in [("nssm", without_tools), ("kubeadm", without_path)] {
         let found = fold_join(&image, &capz).expect_err(name);
         assert_eq!(found, format!("`{name}` is not on the PATH"));
-    }
-}
-
-/// crictl's name of Docker is not kubeadm's: with it the kubelet dials the pipe that it serves itself.
-#[test]
-fn a_runtime_by_a_name_that_kubeadm_does_not_know_is_refused() {
-    let (table, trees) = (read_table(), read_trees(None).expect("the catalog"));
-    let minor: Minor = "1.20".parse().expect("a minor");
-    for (id, wrong) in [("plain-docker", "dockershim"), ("plain", "docker_engine")] {
-        let flow = find_flow(&table, id);
-        let image = make_image(&flow, minor, &trees).expect("an image");
-        assert!(fold_join(&image, &flow).is_ok(), "{id}");
-        let mut other = flow.clone();
-        let (line, _) = flow.commands[0].rsplit_once('/').expect("a pipe");
-        other.commands[0] = format!("{line}/{wrong}");
-        let why = fold_join(&image, &other).expect_err(id);
-        assert!(
-            why.contains(&format!("dials npipe:////./pipe/{wrong}")),
-            "{why}"
-        );
     }
 }
 
