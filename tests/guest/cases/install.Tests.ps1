@@ -234,3 +234,26 @@ Describe 'InstallRefusal' -Tag 'installer' {
         $kept.Contains('Access is denied') | Should -BeTrue -Because $kept
     }
 }
+
+# The installer once more after everything is done: it brings nothing back.
+Describe 'DoneInstall' -Tag 'installer' {
+    It 'a second run brings nothing back' {
+        $world = New-InstallerWorld
+        $null = [IO.Directory]::CreateDirectory("$world/installer/artifacts")
+        [IO.File]::WriteAllText("$world/installer/artifacts/large", 'x')
+        $run = Invoke-Installer -Folder "$world/installer"
+        $there = [IO.File]::Exists("$world/C/imagegen/artifacts/large")
+        $there | Should -BeTrue -Because "the artifacts come along: $($run.text)"
+        for ($turn = 1; $run.code -eq 3010 -and $turn -lt 5; $turn++) {
+            Restart-World -World $world
+            $run = Invoke-Installer -Folder "$world/C/imagegen"
+        }
+        Assert-Run -Run $run -Code 0
+        # As the plan's last phase does.
+        [IO.Directory]::Delete("$world/C/imagegen/artifacts", $true)
+        $run = Invoke-Installer -Folder "$world/installer"
+        Assert-Run -Run $run -Code 0
+        $there = [IO.Directory]::Exists("$world/C/imagegen/artifacts")
+        (-not $there) | Should -BeTrue -Because 'it brings no artifacts back'
+    }
+}
