@@ -35,7 +35,7 @@ function Confirm-Refusal {
 function Invoke-Suite {
     param([string] $Name, [scriptblock] $Block)
     [Console]::Out.WriteLine("suite: $Name")
-    Start-Deadline -Name $Name -Seconds 180
+    Start-Deadline -Name $Name -Seconds $script:Seconds
     try {
         $null = & $Block
     } catch {
@@ -136,8 +136,10 @@ function Wait-Until {
 
 # What this run has shown, by law. A law of a suite that did not come to it is there as well.
 function Write-LawReport {
-    param([string] $Path, [object[]] $Known)
-    $system = Get-OsBuild
+    param([string] $Path, [object[]] $Known, [string] $Session)
+    # Not every machine that runs this says which Windows it is.
+    $system = @{ build = 0; revision = 0 }
+    try { $system = Get-OsBuild } catch { [Console]::Out.WriteLine("build: $_") }
     $rows = foreach ($law in $Known) {
         if ($law.runner.StartsWith('none: ')) { continue }
         $row = [ordered]@{ law = $law.id; suite = $law.runner; result = 'not reached'; detail = '' }
@@ -149,6 +151,7 @@ function Write-LawReport {
     }
     $report = [ordered]@{ schema = 'imagegen.dev/laws/v1'; build = $system.build; revision = $system.revision }
     $report.powershell = "$($PSVersionTable.PSVersion)"
+    $report.session = $Session
     $report.laws = @($rows)
     $report.failures = @($script:Failures)
     Write-Text -Path $Path -Text (ConvertTo-Json -InputObject $report -Depth 5)

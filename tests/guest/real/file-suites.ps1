@@ -49,7 +49,7 @@ function Test-Move {
 
 # A file that another process holds for a second, and files that are read-only.
 function Test-Held {
-    $from, $to = "$script:Work\held.partial", "$script:Work\held.txt"
+    $from, $to = "$script:Work\held.txt.partial", "$script:Work\held.txt"
     Write-Text -Path $to -Text 'old'
     Write-Text -Path $from -Text 'new'
     $open = [IO.File]::Open($to, 'Open', 'Read', 'Read')
