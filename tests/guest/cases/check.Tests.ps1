@@ -107,6 +107,26 @@ Describe 'Drift' -Tag 'engine' {
         Assert-Run -Run (Invoke-Engine -World $world -Phase 'test' -Mode 'test') -Code 0
     }
 
+    It 'a program that fails meets no assertion' {
+        foreach ($exitCode in 1, 0) {
+            foreach ($line in Get-SimulationName -Area 'programs') {
+                $played = Get-Simulation -Area 'programs' -Name $line
+                $played.exitCode = $exitCode
+                Set-Simulation -Area 'programs' -Name $line -Value $played
+            }
+            $run = Invoke-Engine -World $world -Phase 'test' -Mode 'test'
+            Assert-Run -Run $run -Code (8 * $exitCode)
+        }
+    }
+
+    It 'other entries of the Path stay' {
+        $value = @{ Key = (Get-EnvironmentKey); Name = 'Path' }
+        Set-RegistryValue @value -Kind 'ExpandString' -Data 'C:\other'
+        Assert-Run -Run (Invoke-Engine -World $world -Phase 'install') -Code 0
+        $found = Get-RegistryValue @value
+        $found.data.Split(';') | Should -Contain 'C:\other' -Because $found.data
+    }
+
     It 'an assertion says what was found' {
         Set-ServiceConfig -Name 'containerd' -Change @{ state = 'stopped' }
         $script:run = Invoke-Engine -World $world -Phase 'test'

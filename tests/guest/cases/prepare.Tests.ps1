@@ -43,6 +43,13 @@ Describe 'Prepare' -Tag 'engine' {
         }
     }
 
+    It 'another installation is waited for before a package is installed' {
+        $script:world = New-World
+        Set-Simulation -Area 'os' -Name 'busyInstaller' -Value 1
+        Assert-Run -Run (Invoke-Engine -World $world -Phase 'install') -Code 0
+        [IO.File]::Exists((Get-WorldFile -World $world -Path 'C:\Program Files\init\init.exe')) | Should -BeTrue
+    }
+
     # An update that Windows takes back during its restart is installed once more. The list names it neither then
     # nor where it is there under another name, which the package tells.
     Context '<outcome>' -ForEach @(

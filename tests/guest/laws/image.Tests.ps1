@@ -103,6 +103,12 @@ Describe 'StoreContent' -Tag 'laws' {
         $found[0] | Should -BeExactly $wanted -Because $found
     }
 
+    It 'another certificate in the store is not the planned one' {
+        . "$Provisioners/resources/certificate.ps1"
+        $found = Get-certificateResource -store 'Laws' -sha256 ('0' * 64)
+        $found.ensure | Should -Be 'absent'
+    }
+
     It 'a setting of WinRM comes back' {
         Set-WinrmSetting -Setting 'Service\Auth\Basic' -Value 'true'
         $found = Get-WinrmSetting -Setting 'Service\Auth\Basic'
