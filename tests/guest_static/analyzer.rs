@@ -123,7 +123,12 @@ fn unread(script: &Script) -> Vec<String> {
             findings.push(script.finding(node, &what));
         }
     }
-    let quiet = ["null", "erroractionpreference", "progresspreference"];
+    let quiet = [
+        "null",
+        "erroractionpreference",
+        "progresspreference",
+        "psdefaultparametervalues",
+    ];
     for (name, node) in assigned(script)
         .into_iter()
         .filter(|(_, node)| node.kind() != "script_parameter")

@@ -197,8 +197,9 @@ pub(super) fn preferences(script: &Script, known: &Known) -> Vec<String> {
             continue;
         }
         let text = script.of(node).to_lowercase();
-        // Absence is an answer of a Get, never of another verb.
-        let quiet = lower.starts_with("get-") && text.contains("-erroraction silentlycontinue");
+        // Absence is an answer of a Get or a Find, never of another verb.
+        let asks = lower.starts_with("get-") || lower.starts_with("find-");
+        let quiet = asks && text.contains("-erroraction silentlycontinue");
         if !quiet && !text.contains("-erroraction stop") {
             findings.push(script.finding(node, &format!("{name} needs -ErrorAction Stop")));
         }
