@@ -110,7 +110,7 @@ Describe 'Refusal' -Tag 'engine' {
 
     It 'a foreign script is refused and changes nothing' {
         $script:world = New-World
-        [IO.File]::WriteAllText("$world/C/imagegen/resources/extra.ps1", "throw 'loaded'`n")
+        [IO.File]::WriteAllText("$world/C/imagegen/resources/extra.ps1", "# nothing`n")
         Assert-Refusal -World $world
     }
 }
