@@ -94,8 +94,9 @@ $bound = 'New-ServiceProgram', 'Get-Case', 'Test-Life', 'Test-Start', 'Test-Fail
     'Remove-Everything'
 $others = 'ServiceState', 'ServiceRefusal', 'ServiceEnvironment', 'ServicePending', 'ServiceDependency',
     'ServiceStartType', 'ServiceRecovery', 'Registry', 'Move', 'Held', 'Access', 'Handle', 'HandleReason',
-    'OddName', 'DottedName', 'Archive', 'Certificate', 'TaskXml', 'Task', 'Process', 'Shell', 'Machine', 'Network',
-    'Firewall', 'Winrm', 'Account', 'Diagnosis', 'Package', 'Check', 'Launcher' | ForEach-Object { "Test-$_" }
+    'OddName', 'DottedName', 'Archive', 'Certificate', 'TaskXml', 'Task', 'Process', 'Shell', 'Machine',
+    'Network', 'Firewall', 'Winrm', 'Account', 'Diagnosis', 'Package', 'Check', 'Launcher' |
+    ForEach-Object { "Test-$_" }
 try {
     Copy-Script
     $null = [IO.Directory]::CreateDirectory($script:Work)

@@ -6,7 +6,8 @@ Start-Service -Name 'WinRM'
 $store = 'Cert:\LocalMachine\My'
 $certificate = New-SelfSignedCertificate -DnsName ([Net.Dns]::GetHostName()) -CertStoreLocation $store
 $listeners = 'WSMan:\localhost\Listener'
-Get-ChildItem -LiteralPath $listeners | Where-Object { $_.Keys -contains 'Transport=HTTPS' } | Remove-Item -Recurse -Force
+Get-ChildItem -LiteralPath $listeners | Where-Object { $_.Keys -contains 'Transport=HTTPS' } |
+    Remove-Item -Recurse -Force
 $listener = @{ Path = $listeners; Transport = 'HTTPS'; Address = '*'; Force = $true }
 $listener.CertificateThumbPrint = $certificate.Thumbprint
 $null = New-Item @listener

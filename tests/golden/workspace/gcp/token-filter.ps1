@@ -2,4 +2,5 @@
 # which the cmd shell of WinRM refuses: https://github.com/ansible/ansible/issues/42978. First boot takes this
 # back.
 $policy = 'HKLM:\SOFTWARE\Microsoft\Windows\CurrentVersion\Policies\System'
-$null = New-ItemProperty -LiteralPath $policy -Name 'LocalAccountTokenFilterPolicy' -Value 1 -PropertyType 'DWord' -Force
+$filter = @{ Name = 'LocalAccountTokenFilterPolicy'; Value = 1; PropertyType = 'DWord' }
+$null = New-ItemProperty -LiteralPath $policy @filter -Force
