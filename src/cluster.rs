@@ -4,6 +4,7 @@
 //! `manifests/cluster/`; this renders it, one JSON value at a time.
 
 mod facts;
+mod idle;
 mod network;
 mod pair;
 mod render;
@@ -25,11 +26,18 @@ use crate::model::cluster::{ClusterFile, ClusterIndex, Runner};
 use crate::model::plan::Plan;
 
 pub use facts::collect_facts;
+pub use idle::refuse_idle_options;
 pub use pair::{NodeImage, check_image};
 pub use render::ManifestRenderer;
 
+/// kubeadm's domain, where nobody chose another one.
+pub const DOMAIN: &str = "cluster.local";
+
+/// The namespace of flannel's own manifest.
+pub const FLANNEL_NAMESPACE: &str = "kube-flannel";
+
 /// The user's cluster, as flags describe it.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct ClusterInput {
     /// `HOST:PORT` of the API server.
     pub endpoint: Option<String>,

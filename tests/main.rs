@@ -48,6 +48,7 @@ mod manifests;
 mod matrix;
 mod memory;
 mod mirror;
+mod options;
 mod own_content;
 mod owners;
 mod packer;

@@ -7,6 +7,8 @@ use clap::Args;
 use crate::base::choice::{HostAccess, Runtime};
 use crate::base::value::{Cidr, DnsName, Ipv4Address};
 use crate::base::version::Version;
+use crate::cluster::{DOMAIN, FLANNEL_NAMESPACE};
+use crate::model::definition::SERVICE_NETWORK;
 
 use super::{PolicyArgs, parse_component, parse_pair};
 
@@ -55,7 +57,7 @@ pub struct ClusterArgs {
     #[arg(
         long,
         value_name = "NETWORK",
-        default_value = "10.96.0.0/12",
+        default_value = SERVICE_NETWORK,
         help_heading = "Network"
     )]
     pub service_subnet: Cidr,
@@ -72,7 +74,7 @@ pub struct ClusterArgs {
     #[arg(
         long,
         value_name = "NAME",
-        default_value = "cluster.local",
+        default_value = DOMAIN,
         help_heading = "Network"
     )]
     pub domain: DnsName,
@@ -85,7 +87,7 @@ pub struct ClusterArgs {
     #[arg(
         long,
         value_name = "NAME",
-        default_value = "kube-flannel",
+        default_value = FLANNEL_NAMESPACE,
         help_heading = "Network"
     )]
     pub flannel_namespace: String,

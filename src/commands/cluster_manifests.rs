@@ -5,7 +5,7 @@ use std::net::Ipv4Addr;
 
 use crate::catalog::{Trees, load_targets};
 use crate::cli::ClusterManifestsArgs;
-use crate::cluster::{self, ClusterInput, ClusterManifest};
+use crate::cluster::{self, ClusterInput, ClusterManifest, refuse_idle_options};
 use crate::diagnostic::Result;
 use crate::io::fs;
 use crate::selection::SourceFolders;
@@ -34,7 +34,10 @@ pub(super) fn run_cluster_manifests(
         with: args.with.iter().cloned().collect(),
         ..cluster_input(&args.cluster)
     };
-    let made = cluster::render_manifests(&input, plan, &trees.catalog, &*trees.read_paths()?)?;
+    let paths = trees.read_paths()?;
+    let render = |input: &_| cluster::render_manifests(input, plan, &trees.catalog, &paths);
+    let made = render(&input)?;
+    refuse_idle_options(&input, &made.files, |input| Ok(render(input)?.files))?;
     let mirrors = &plan.selection.list_registry_urls();
     let images = made.list_images().into_iter();
     let subjects: Vec<Subject<'_>> = images

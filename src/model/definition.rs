@@ -171,6 +171,9 @@ impl Proxy {
     }
 }
 
+/// kubeadm's network of services, where nobody chose another one.
+pub const SERVICE_NETWORK: &str = "10.96.0.0/12";
+
 /// The cluster's network, where it is known before the node joins. What is left out is filled in
 /// at join.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

@@ -15,6 +15,7 @@ use crate::catalog::CatalogError;
 use crate::diagnostic::{Finding, Result};
 use crate::model::conditions::Conditions;
 use crate::model::containerd::{ConfigFragment, ContainerdOptions, RegistryHosts, config_version};
+use crate::model::definition::SERVICE_NETWORK;
 use crate::model::feature::Feature;
 use crate::model::plan::Warning;
 use crate::model::target::{DecidingVariable, Target};
@@ -64,16 +65,13 @@ pub(super) fn choose_features(
     Ok(chosen)
 }
 
-/// kubeadm's default network of services.
-const SERVICES: &str = "10.96.0.0/12";
-
 /// A warning of addresses for which the node's programs would ask the proxy, and which no proxy reaches.
 pub(super) fn warn_of_proxy(resolver: &mut Resolver<'_>, target: &Target) {
     let selection = resolver.selection;
     let proxy = selection.proxy.clone().unwrap_or_default();
     let network = selection.network.as_ref();
     let services = network.and_then(|network| network.services.as_ref());
-    let services = services.map_or(SERVICES, |services| services.as_str());
+    let services = services.map_or(SERVICE_NETWORK, |services| services.as_str());
     let first = services.split('/').next().unwrap_or_default();
 
     let metadata = target.image().map(|image| &image.platform.metadata);
