@@ -81,9 +81,9 @@ Describe 'SessionLaw' -Tag 'laws' {
         $played = @{
             'New-ItemProperty' = {
                 [CmdletBinding()]
-                param([string] $Path, [string] $Name, $Value, [string] $PropertyType, [switch] $Force)
+                param([string] $LiteralPath, [string] $Name, $Value, [string] $PropertyType, [switch] $Force)
                 if (-not $Force) { throw 'a value that is there stops the command' }
-                Set-RegistryValue -Key $Path -Name $Name -Kind $PropertyType -Data $Value
+                Set-RegistryValue -Key $LiteralPath -Name $Name -Kind $PropertyType -Data $Value
             }
         }
         $before = Test-SessionRight -Name 'packer'

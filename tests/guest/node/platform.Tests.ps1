@@ -66,7 +66,7 @@ Describe 'LateAddress' -Tag 'node' {
         $with = @($script:PlatformFile, "$world/C/imagegen")
         $module = Import-Module -Name "$world/C/imagegen/node/Node.psm1" -ArgumentList $with -Force -PassThru
         $make = {
-            $PSDefaultParameterValues = @{ 'Wait-CardAddress:Seconds' = 1 }
+            Set-Variable -Name 'PSDefaultParameterValues' -Value @{ 'Wait-CardAddress:Seconds' = 1 }
             Start-Deadline -Name 'late' -Seconds 20
             Initialize-NatNetwork
         }
