@@ -17,7 +17,7 @@ const MATRIX: &str = r#"{
         "include": [{"target": "host", "windows": "2019", "kubernetes": "1.20.0"}]
     },
     "images": {
-        "host-2022-1.36.0": {"cni": "flannel-overlay"},
+        "host-2022-1.36.0": {"cni": "flannel-hostgw"},
         "own": {"target": "host", "windows": "2022", "kubernetes": "1.36.0"}
     }
 }"#;
@@ -48,8 +48,8 @@ fn a_matrix_gives_an_image_for_every_combination() {
 
     let plans = test.prints_json("plan --all --format json");
     let selection = |name: &str, field: &str| plans["images"][name]["selection"][field].clone();
-    assert_eq!(selection("host-2022-1.36.0", "cni"), "flannel-overlay");
-    assert_ne!(selection("host-2025-1.36.0", "cni"), "flannel-overlay");
+    assert_eq!(selection("host-2022-1.36.0", "cni"), "flannel-hostgw");
+    assert_ne!(selection("host-2025-1.36.0", "cni"), "flannel-hostgw");
     assert_eq!(selection("host-2019-1.20.0", "hostAccess"), "services");
     assert_eq!(selection("host-2025-1.36.4", "windows"), "2025");
     test.prints("lock host-2025-1.36.0 host-2019-1.20.0");

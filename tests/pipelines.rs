@@ -11,6 +11,7 @@ mod gitlab;
 mod shell;
 mod steps;
 mod story;
+mod strangers;
 
 use imagegen::base::digest::sha256_hex;
 use serde_json::{Value, json};

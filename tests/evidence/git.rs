@@ -68,9 +68,9 @@ fn git_takes_no_folder_of_a_pull_request_for_a_repository() {
     let ran = test.run_with("diff web/imagegen.json --base main --format json");
     assert!(!test.folder.join("ran").exists(), "{}", ran.stderr);
     let diff: Value = serde_json::from_str(&ran.stdout).expect("JSON");
-    let kubelet = find(&diff, "components", "component", "kubelet");
+    let programs = find(&diff, "components", "component", "kubernetes-node");
     assert_eq!(
-        kubelet["from"], "1.36.3",
+        programs["from"], "1.36.3",
         "the base is another repository's"
     );
     let state = read_git_state(&test.folder.join("web")).expect("state");

@@ -26,8 +26,8 @@ enum Printed {
 
 use Printed::{Elsewhere, Foreign, Own};
 
-const FETCHED: &str = "--target azure --k8s 1.20.0 --host-access services --offline --store store \
-                       --overrides overrides.json";
+const FETCHED: &str = "--target azure --k8s 1.20.0 --runtime containerd --host-access services --cni none --offline \
+                       --store store --overrides overrides.json";
 
 /// In the order of the runs: a line may need what lines before it wrote.
 const OUTPUTS: &[(&str, Printed)] = &[

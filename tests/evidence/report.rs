@@ -215,8 +215,8 @@ fn nothing_is_called_proven_that_a_failed_build_did_not_verify() {
         .prints(&format!("report {}", find_record(&test, "o")));
     let text = test.text(page.trim());
     assert!(text.contains("not verified: the build ended before"));
-    // The guest scripts are part of the program.
-    assert_eq!(text.matches("digest alone").count(), 1);
+    // The guest scripts are part of the program, and the guest pulls the pause image by its digest.
+    assert_eq!(text.matches("digest alone").count(), 2);
 
     // In the list of images, a workspace whose builds all failed has none.
     test.bare().prints("report --all --from o --out fleet.html");

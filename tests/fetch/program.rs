@@ -14,12 +14,12 @@ use crate::support::{
     Test, files, list_waivers, override_build, program, send_signal, waive_proofs,
 };
 
-/// What the default selection downloads.
+/// What a selection without pod network downloads.
 const COMPONENTS: &[&str] = &["kubernetes-node", "containerd", "crictl", "cloudbase-init"];
 
-/// Artifacts of the default selection.
+/// Artifacts of that selection.
 fn planned() -> Arc<[Value]> {
-    list_artifacts("plan --target azure --k8s 1.36.0")
+    list_artifacts("plan --target azure --k8s 1.36.0 --cni none")
 }
 
 /// Bytes of our own at a path of a mirror: for an archive, one whose first member has the size.
@@ -62,7 +62,7 @@ fn serve(asked: &Asked, size: usize) -> Vec<Step> {
 
 /// `imagegen VERB` with everything overridden by bytes of our own at this address.
 pub fn mirrored(mirror: &str, verb: &str, size: usize) -> Test {
-    let mut test = Test::new().line(&format!("{verb} --target azure --k8s 1.36.0"));
+    let mut test = Test::new().line(&format!("{verb} --target azure --k8s 1.36.0 --cni none"));
     let mut waivers = Vec::new();
     for artifact in planned().iter() {
         let name = artifact["component"].as_str().expect("component");
@@ -137,8 +137,8 @@ fn failures_have_their_exit_codes() {
     // `--quiet` says nothing but the error.
     let quiet = mirrored(&wrong.url(""), "fetch --quiet", 10).fails(5, &["[digest-mismatch]"]);
     assert!(!quiet.stderr.contains("fetched"), "{}", quiet.stderr);
-    let plain =
-        Test::new().line("fetch --target azure --k8s 1.36.0 --mirror http://mirror.example");
+    let plain = Test::new()
+        .line("fetch --target azure --k8s 1.36.0 --cni none --mirror http://mirror.example");
     plain.fails(3, &["--allow-http mirror.example", "[plain-http]"]);
     let file = Test::new()
         .file("file", "")
@@ -217,7 +217,7 @@ fn redirects_lead_to_hosts_of_the_policy_alone() {
             },
         }
     });
-    let waivers = waive_proofs("plan --target azure --k8s 1.36.0");
+    let waivers = waive_proofs("plan --target azure --k8s 1.36.0 --cni none");
     let policy = |hosts: &str| {
         format!(
             r#"{{"name": "ours", "allowedHosts": ["registry.k8s.io", "releases.hashicorp.com", {hosts}], "waivers": {waivers}}}"#

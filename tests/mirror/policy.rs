@@ -20,7 +20,7 @@ fn the_regulated_policy_is_satisfied_by_signed_builds_alone() {
     let policy = std::fs::read(root().join("manifests/policy/regulated.json")).expect("policy");
     let mut policy: Value = serde_json::from_slice(&policy).expect("JSON");
     // Nodes pull the pause image from its registry; the tool of the pod network is checked by digest.
-    policy["allowedHosts"] = json!(["127.0.0.1", "mcr.microsoft.com"]);
+    policy["allowedHosts"] = json!(["127.0.0.1", "mcr.microsoft.com", "registry.k8s.io"]);
     policy["trustedDigests"] =
         json!([{"digest": site.overrides["hns.psm1"]["sha256"], "components": ["hns.psm1"]}]);
     site.write("policy.json", policy.to_string().as_bytes());

@@ -11,13 +11,13 @@ use super::shell::Ran;
 use super::story::Pipeline as _;
 
 /// A clone of `main`, in which a script runs with imagegen and `node-images` on the path.
-struct Bench<'a> {
-    machine: Machine<'a>,
+pub struct Bench<'a> {
+    pub machine: Machine<'a>,
     environment: BTreeMap<String, String>,
 }
 
 impl<'a> Bench<'a> {
-    fn new(forge: &'a Forge) -> Self {
+    pub fn new(forge: &'a Forge) -> Self {
         let machine = forge.machine(&Checkout {
             origin: "forge://x-access-token:writer-github@forge.test/nodes".to_owned(),
             kept: None,
@@ -38,7 +38,7 @@ impl<'a> Bench<'a> {
         }
     }
 
-    fn run(&self, script: &str) -> Ran {
+    pub fn run(&self, script: &str) -> Ran {
         let script = format!("step() {{ bash ci/node-images \"$@\"; }}\n{script}");
         let options = ["-e", "-u", "-o", "pipefail"];
         self.machine.run(&options, &script, &self.environment)
@@ -97,22 +97,6 @@ fn shortens_a_comment_at_the_end_of_a_line() {
         let expected = format!("\n\nCut here, {left}: see the run\n");
         assert!(short.ends_with(&expected), "{short}");
     }
-}
-
-/// A request may bring a folder that is a repository to git, whose settings run a program in a job with secrets.
-#[test]
-fn git_takes_no_folder_of_a_request_for_the_repository() {
-    let Some(forge) = Forge::new() else { return };
-    let bench = Bench::new(&forge);
-    let ran = bench.run(
-        "git init --quiet --bare web
-         git -C web config remote.origin.url .
-         git -C web config remote.origin.uploadpack \"touch $PWD/planted;\"
-         cd web && bash ../ci/node-images waiting list",
-    );
-    assert_ne!(ran.code, Some(0), "{}", ran.log);
-    assert!(ran.log.contains("bare repository"), "{}", ran.log);
-    assert!(!bench.machine.work.join("planted").exists());
 }
 
 /// A version of a gallery is its latest from the start, unless it says otherwise. The record of an image that is both
