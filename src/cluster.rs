@@ -148,19 +148,19 @@ pub fn render_manifests(
         return Err(refuse_input(problems).into());
     }
     let renderer = ManifestRenderer::new(&facts);
-    let mut rendered = Vec::new();
+    let mut manifests = Vec::new();
     for file in files {
         let path = format!("cluster/{}", file.file);
         let content =
             renderer.render_file(&catalog.file_label(&path), catalog.read_text(&path)?)?;
-        rendered.push(ClusterManifest {
+        manifests.push(ClusterManifest {
             file: file.file.clone(),
             summary: file.summary.clone(),
             content,
         });
     }
     Ok(RenderedManifests {
-        files: rendered,
+        files: manifests,
         notes: list_notes(input, plan, catalog, &renderer)?,
         images: facts::list_images(&facts),
     })

@@ -15,7 +15,18 @@ use crate::join::{built, programs, text};
 use crate::support::passed::Inputs;
 use crate::support::{Test, files, openssl};
 
-const NETWORK: &str = "--endpoint api.example.com:6443 --node-subnet 10.0.0.0/24";
+const ENDPOINT: &str = "--endpoint api.example.com:6443";
+
+/// Networks whose files name that of the nodes.
+const ROUTED: &[&str] = &["flannel-hostgw", "win-bridge", "sdnbridge", "l3"];
+
+fn list_networks(selection: &str) -> String {
+    if ROUTED.iter().any(|network| selection.contains(network)) {
+        format!("{ENDPOINT} --node-subnet 10.0.0.0/24")
+    } else {
+        ENDPOINT.to_owned()
+    }
+}
 
 /// Selections that Kubernetes 1.36 serves: the ones before 1.25 carry a PodSecurityPolicy.
 const NEW: &[&str] = &[
@@ -67,7 +78,7 @@ struct Server {
 fn write_manifests(selection: &str, folder: &Path) {
     Test::new()
         .line("cluster-manifests")
-        .line(NETWORK)
+        .line(&list_networks(selection))
         .line(selection)
         .args(["--out", folder.to_str().unwrap()])
         .succeeds();
@@ -230,7 +241,7 @@ impl Server {
     fn check(&self, selection: &str, id: &str) -> Output {
         let planned = Test::new()
             .line("conformance --format json")
-            .line(NETWORK)
+            .line(&list_networks(selection))
             .line(selection)
             .succeeds();
         let checks: Value = serde_json::from_str(&planned.stdout).unwrap();

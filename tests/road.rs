@@ -127,7 +127,8 @@ fn a_preview_with_a_lockfile_is_followed_by_the_bake() {
     let expected = format!("build {flags} --locked --out w");
     let mut expected: Vec<&str> = expected.split(' ').collect();
     let mut found: Vec<&str> = words.iter().map(String::as_str).collect();
-    (expected.sort_unstable(), found.sort_unstable());
+    expected.sort_unstable();
+    found.sort_unstable();
     assert_eq!(found, expected);
 }
 

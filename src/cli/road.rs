@@ -82,7 +82,7 @@ impl GivenArguments {
         for argument in next.get_arguments() {
             match &image {
                 Some(image) if argument.get_id() == "config" => {
-                    push_flag("config", image, &mut words)
+                    push_flag("config", image, &mut words);
                 }
                 _ => self.add_argument(argument, &own, stop, &mut words),
             }

@@ -62,7 +62,7 @@ const OPTIONS: &[(&str, Reset)] = &[
     }),
     ("--hns-network", |input| input.hns_network = None),
     ("--flannel-namespace", |input| {
-        input.flannel_namespace = FLANNEL_NAMESPACE.to_owned();
+        FLANNEL_NAMESPACE.clone_into(&mut input.flannel_namespace);
     }),
     ("--pipe-account", |input| input.pipe_accounts.clear()),
 ];

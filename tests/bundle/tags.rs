@@ -324,8 +324,13 @@ fn the_set_of_agents_is_that_of_the_manifests() {
     ] {
         let line = format!("--k8s {k8s} --cni {cni} --host-access {access}");
         let test = operator();
+        let nodes = if ["flannel-hostgw", "win-bridge"].contains(&cni) {
+            "--node-subnet 10.0.0.0/24"
+        } else {
+            ""
+        };
         test.prints(&format!(
-            "cluster-manifests {line} --endpoint api.example.com:6443 --node-subnet 10.0.0.0/24 --out o"
+            "cluster-manifests {line} --endpoint api.example.com:6443 {nodes} --out o"
         ));
         let mut wanted: Vec<String> = Vec::new();
         for (path, bytes) in crate::support::files(&test.folder.join("o")) {

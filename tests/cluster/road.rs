@@ -351,30 +351,31 @@ fn routes_to_the_metadata_of_each_target_are_kept() {
     );
 }
 
+type Break = fn(&mut Road);
+
 /// Each rule sees its fact broken.
 #[test]
 fn a_road_with_a_broken_fact_does_not_arrive() {
     let trees = read_trees(None).expect("the catalog");
-    type Break = fn(&mut Road);
     let breaks: [(&str, &str, Break); 9] = [
         ("1.36.4", "no plugin `flannel`", |road| {
             road.files
-                .retain(|file| !file.ends_with(r"bin\flannel.exe"))
+                .retain(|file| !file.ends_with(r"bin\flannel.exe"));
         }),
         ("1.36.4", "no plugin `host-local`", |road| {
-            road.files.retain(|file| !file.ends_with("host-local.exe"))
+            road.files.retain(|file| !file.ends_with("host-local.exe"));
         }),
         ("1.20.0", "no plugin `win-overlay`", |road| {
-            road.files.retain(|file| !file.ends_with("win-overlay.exe"))
+            road.files.retain(|file| !file.ends_with("win-overlay.exe"));
         }),
         ("1.36.4", "the firewall drops VXLAN", |road| {
-            road.udp.clear()
+            road.udp.clear();
         }),
         ("1.20.0", "no network to start with", |road| {
-            road.tasks.clear()
+            road.tasks.clear();
         }),
         ("1.36.4", "flanneld.exe is not on the node", |road| {
-            road.files.retain(|file| !file.ends_with("flanneld.exe"))
+            road.files.retain(|file| !file.ends_with("flanneld.exe"));
         }),
         (
             "1.36.4",
@@ -386,7 +387,7 @@ fn a_road_with_a_broken_fact_does_not_arrive() {
             },
         ),
         ("1.36.4", "nobody writes a CNI configuration", |road| {
-            road.manifests.clear()
+            road.manifests.clear();
         }),
         // flannel's own numbers: the node is Ready, and its pods have no network.
         ("1.36.4", "flannel on Linux has", |road| {

@@ -126,7 +126,8 @@ fn list_selections() -> Vec<String> {
         let mut releases = texts(&line["windows"]);
         releases.retain(|release| offered.contains(release));
         if !releases.is_empty() {
-            selection += &format!(" --windows {}", releases[turn % releases.len()]);
+            selection += " --windows ";
+            selection += &releases[turn % releases.len()];
         }
         selections.push(selection);
     }

@@ -77,7 +77,7 @@ fn the_regulated_policy_is_satisfied_by_signed_builds_alone() {
     }
     site.succeeds(&format!("fetch {OLD} --policy policy.json --locked"));
     site.fails(
-        "lock --target azure --k8s 1.20.0 --host-access wins --policy policy.json",
+        "lock --target azure --k8s 1.20.0 --runtime containerd --host-access wins --policy policy.json",
         3,
         &[
             "wins 0.5.5: the component is forbidden",
