@@ -25,7 +25,7 @@ fn plant_repository(test: &Test) {
     std::fs::write(attributes, "* filter=planted\n").expect("attributes");
     std::fs::write(test.folder.join("planted/imagegen.json"), "{}").expect("file");
     let commit = ["add -A", "commit -q -m planted"].map(|it| format!("-C planted {it}"));
-    for line in commit {
+    for line in &commit {
         git(test, line);
     }
     let program = test.folder.join("web/program").display().to_string();

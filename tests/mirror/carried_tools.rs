@@ -98,7 +98,7 @@ fn an_image_is_baked_from_a_bundle_alone() {
     let carried = format!(
         "with packer {version} for linux/amd64, packer-plugin-azure {of_plugin} for linux/amd64\n"
     );
-    assert!(made.ends_with(&carried), "{made}");
+    assert!(made.contains(&carried), "{made}");
 
     let test = carry_bundle(&site).env("PACKER_PLUGIN_PATH", "/nonexistent");
     let (waivers, mirror) = (site.list_waivers(), site.url("/"));
