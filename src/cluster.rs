@@ -30,6 +30,9 @@ pub use idle::refuse_idle_options;
 pub use pair::{NodeImage, check_image};
 pub use render::ManifestRenderer;
 
+/// flannel's network of pods, where nobody chose another one.
+pub const POD_NETWORK: &str = "10.244.0.0/16";
+
 /// kubeadm's domain, where nobody chose another one.
 pub const DOMAIN: &str = "cluster.local";
 

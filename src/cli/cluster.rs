@@ -7,7 +7,7 @@ use clap::Args;
 use crate::base::choice::{HostAccess, Runtime};
 use crate::base::value::{Cidr, DnsName, Ipv4Address};
 use crate::base::version::Version;
-use crate::cluster::{DOMAIN, FLANNEL_NAMESPACE};
+use crate::cluster::{DOMAIN, FLANNEL_NAMESPACE, POD_NETWORK};
 use crate::model::definition::SERVICE_NETWORK;
 
 use super::{PolicyArgs, parse_component, parse_pair};
@@ -48,7 +48,7 @@ pub struct ClusterArgs {
     #[arg(
         long,
         value_name = "NETWORK",
-        default_value = "10.244.0.0/16",
+        default_value = POD_NETWORK,
         help_heading = "Network"
     )]
     pub pod_subnet: Cidr,

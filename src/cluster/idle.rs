@@ -1,6 +1,6 @@
 //! Options that change nothing in the manifests of a selection. They look like options that work, so they are refused.
 
-use super::{ClusterInput, ClusterManifest, DOMAIN, FLANNEL_NAMESPACE};
+use super::{ClusterInput, ClusterManifest, DOMAIN, FLANNEL_NAMESPACE, POD_NETWORK};
 use crate::base::code::Code;
 use crate::diagnostic::{Finding, Result};
 use crate::join::refuse_input;
@@ -49,9 +49,11 @@ fn list_without_each(input: &ClusterInput) -> Vec<(String, ClusterInput)> {
 
 type Reset = fn(&mut ClusterInput);
 
-/// Options with their defaults. The endpoint is asked for where it is needed, and `--pod-subnet` reaches kube-proxy or
-/// the node.
+/// Options with their defaults. The endpoint is no part of them: a line that names it serves every pod network.
 const OPTIONS: &[(&str, Reset)] = &[
+    ("--pod-subnet", |input| {
+        input.pod_subnet = POD_NETWORK.parse().expect("a network");
+    }),
     ("--service-subnet", |input| {
         input.service_subnet = SERVICE_NETWORK.parse().expect("a network");
     }),

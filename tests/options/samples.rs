@@ -87,7 +87,6 @@ pub const SAMPLES: &[Sample] = &[
     cluster(&["--cni none --hns-network own", "--cni flannel-overlay"]),
     cluster(&["--host-access services", "--host-access wins"]),
     cluster(&["--component csi-proxy=1.2.1 --with csi-proxy"]),
-    cluster(&["--endpoint other.example.com:443"]),
     cluster(&["--pod-subnet 10.245.0.0/16"]),
     cluster(&["--service-subnet 10.112.0.0/12"]),
     cluster(&["--node-subnet 10.1.0.0/24"]),
@@ -187,6 +186,11 @@ pub const HOST_OPTIONS: &[HostOption] = &[
         Verb::JoinData,
         "discovery-kubeconfig",
         "is another form of endpoint and CA; tests/join_data.rs compares them",
+    ),
+    host(
+        Verb::ClusterManifests,
+        "endpoint",
+        "is asked for where an agent reads it; the same line serves every pod network",
     ),
     host(
         Verb::JoinData,
