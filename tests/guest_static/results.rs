@@ -127,7 +127,7 @@ fn list_selections() -> Vec<String> {
         releases.retain(|release| offered.contains(release));
         if !releases.is_empty() {
             selection += " --windows ";
-            selection += &releases[turn % releases.len()];
+            selection += releases[turn % releases.len()];
         }
         selections.push(selection);
     }
