@@ -1,30 +1,26 @@
-//! Publishers' checksum files, in every layout that is in use.
+//! Publishers' checksum files.
 //!
-//! | layout | example |
+//! | form | example |
 //! |---|---|
 //! | bare | `hex`, `sha256:hex`; `hex  -` and `SHA256(stdin)= hex` of a pipe |
 //! | GNU | `hex  name`, `hex *name`, `\hex  na\\me`, `sha256:hex  name` |
-//! | BSD, openssl | `SHA256 (name) = hex`, `\SHA256 (na\\me) = hex`, `SHA2-256(name)= hex` |
-//! | GnuPG | `name: HEX HEX …`, `name: SHA256 = HEX HEX …`, the rest behind blanks in the next lines |
-//! | Get-FileHash | a table `Algorithm Hash Path`, or lines `Algorithm : SHA256` … |
+//! | BSD, openssl | `SHA256 (name) = hex`, `SHA2-256(name)= hex` |
+//! | Get-FileHash | its list: lines `Algorithm : SHA256`, `Hash : hex`, `Path : name` |
 //! | certutil | `SHA256 hash of name:`, the digest on the next line |
 //!
-//! Blank lines and comments (`#`, `;`) aside, each line belongs to one layout, and a file may have several layouts.
-//! Text is UTF-8, with or without byte order mark, or UTF-16 with one; line ends are any. An entry
-//! counts only if its digest has the algorithm's length and its name is the file's: the whole
+//! Blank lines and comments (`#`, `;`) aside, each line belongs to one form, and a file may have several. Text is
+//! UTF-8, with or without byte order mark, or UTF-16 with one. Other forms are refused with the command that writes a
+//! good one. An entry counts only if its digest has the algorithm's length and its name is the file's: the whole
 //! relative path or, where no path is asked for, the last part of it.
-//!
-//! Codes: `checksum-absent`, `checksum-ambiguous`, `checksum-algorithm`, `checksum-empty-file`,
-//! `checksum-malformed`, `checksum-too-large`, `checksum-web-page`.
 
 mod layout;
 
 use super::ProofError;
 use crate::base::code::Code;
-use crate::base::text::convert_to_utf8;
+use crate::base::text::{convert_to_utf8, last_segment};
 use crate::base::url::HttpUrl;
 use crate::base::value::PinAlgorithm;
-use layout::parse_entries;
+use layout::{normalize_name, parse_entries};
 
 /// A checksum file is text about a release, not a release.
 pub const MAX_SIZE: usize = 4 << 20;
@@ -35,10 +31,11 @@ pub const LINE: &str = "line";
 /// An entry of a checksum file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ChecksumLine {
-    algorithm: Option<String>,
+    /// As the file has it; empty where it names none.
+    algorithm: String,
     /// In lower-case hexadecimal.
     pub digest: String,
-    /// None where the layout has no names.
+    /// With `/` between its parts; none where the form has no names.
     pub name: Option<String>,
 }
 
@@ -51,7 +48,7 @@ pub fn find_checksum(
     name: &str,
     algorithm: PinAlgorithm,
 ) -> Result<String, ProofError> {
-    find_line(bytes, name, algorithm).map(|line| line.digest)
+    find_line(bytes, &[name], algorithm).map(|line| line.digest)
 }
 
 /// The entry that a checksum file has for the file of a URL: by the name that a server reads, `a+b.exe`, or as the URL
@@ -64,35 +61,12 @@ pub fn find_url_line(
     url: &HttpUrl,
     algorithm: PinAlgorithm,
 ) -> Result<ChecksumLine, ProofError> {
-    let (plain, encoded) = (url.plain_file_name(), url.file_name());
-    let line = find_line(bytes, &plain, algorithm);
-    if plain == encoded {
-        return line;
-    }
-
-    let other = find_line(bytes, encoded, algorithm);
-    let is_absent = |found: &Result<_, ProofError>| matches!(found, Err(error) if error.code == Code::CHECKSUM_ABSENT);
-    if is_absent(&other) {
-        return line;
-    }
-    if is_absent(&line) {
-        return other;
-    }
-    let (line, other) = (line?, other?);
-    if line.digest == other.digest {
-        Ok(line)
-    } else {
-        Err(ambiguous_error(&plain))
-    }
+    find_line(bytes, &[&url.plain_file_name(), url.file_name()], algorithm)
 }
 
-/// The entry that a checksum file has for a file.
-///
-/// # Errors
-/// As [`find_checksum`].
-pub fn find_line(
+fn find_line(
     bytes: &[u8],
-    name: &str,
+    names: &[&str],
     algorithm: PinAlgorithm,
 ) -> Result<ChecksumLine, ProofError> {
     if bytes.len() > MAX_SIZE {
@@ -101,21 +75,12 @@ pub fn find_line(
     }
     let text = String::from_utf8(convert_to_utf8(bytes).into_owned())
         .map_err(|_| ProofError::new(Code::CHECKSUM_MALFORMED, "it is not text"))?;
-    if text.trim_start().starts_with('<') {
-        return Err(ProofError::new(
-            Code::CHECKSUM_WEB_PAGE,
-            "the checksum file is a web page",
-        ));
-    }
-    let entries = parse_entries(&text)?;
-    let found = choose_entry(&entries, name, algorithm)?;
+    let found = choose_entry(&parse_entries(&text)?, names, algorithm)?;
     if EMPTY.contains(&found.digest.as_str()) {
-        return Err(ProofError::new(
-            Code::CHECKSUM_EMPTY_FILE,
-            "the digest is that of an empty file",
-        ));
+        let message = "the digest is that of an empty file";
+        return Err(ProofError::new(Code::CHECKSUM_EMPTY_FILE, message));
     }
-    Ok(found.clone())
+    Ok(found)
 }
 
 /// Digests of no bytes at all.
@@ -124,111 +89,75 @@ const EMPTY: [&str; 2] = [
     "cf83e1357eefb8bdf1542850d66d8007d620e4050b5715dc83f4a921d36ce9ce47d0d13c5d85f2b0ff8318d2877eec2f63b931bd47417a81a538327af927da3e",
 ];
 
-fn choose_entry<'a>(
-    entries: &'a [ChecksumLine],
-    name: &str,
+fn choose_entry(
+    entries: &[ChecksumLine],
+    names: &[&str],
     algorithm: PinAlgorithm,
-) -> Result<&'a ChecksumLine, ProofError> {
-    let fitting = if entries.iter().all(|entry| entry.name.is_none()) {
-        entries.iter().collect()
-    } else {
-        find_named(entries, name)?
+) -> Result<ChecksumLine, ProofError> {
+    let named = find_named(entries, names);
+    let [first, ..] = &named[..] else {
+        return Err(absent_error(entries, names[0]));
     };
-    let (fitting, others): (Vec<_>, Vec<_>) = fitting
-        .into_iter()
-        .partition(|entry| has_algorithm(entry, algorithm));
-    let Some(first) = fitting.first() else {
-        return Err(other_algorithm_error(&others, algorithm));
-    };
-    if fitting.iter().any(|entry| entry.digest != first.digest) {
-        return Err(ambiguous_error(name));
+    let mut fitting = named.iter().filter(|entry| has_algorithm(entry, algorithm));
+    let chosen = fitting
+        .next()
+        .ok_or_else(|| other_algorithm_error(first, algorithm))?;
+    if fitting.any(|entry| entry.digest != chosen.digest) {
+        let message = format!("it has several entries for {} that differ", names[0]);
+        let message = shorten_text(&message);
+        return Err(ProofError::new(Code::CHECKSUM_AMBIGUOUS, message));
     }
-    Ok(first)
+    Ok((*chosen).clone())
 }
 
-fn ambiguous_error(name: &str) -> ProofError {
-    let message = format!("it has several entries for {name} that differ");
-    ProofError::new(Code::CHECKSUM_AMBIGUOUS, shorten_text(&message))
-}
-
-/// Entries for a file. A path is matched whole; a bare name is the last part of any path.
-fn find_named<'a>(
-    entries: &'a [ChecksumLine],
-    name: &str,
-) -> Result<Vec<&'a ChecksumLine>, ProofError> {
-    let wanted = normalize_path(name);
+/// Entries for a file. A path is matched whole; a bare name is the last part of any path, unless there is one without.
+fn find_named<'a>(entries: &'a [ChecksumLine], names: &[&str]) -> Vec<&'a ChecksumLine> {
+    if entries.iter().all(|entry| entry.name.is_none()) {
+        return entries.iter().collect();
+    }
+    let names: Vec<String> = names.iter().map(|name| normalize_name(name)).collect();
     let (mut exact, mut below) = (Vec::new(), Vec::new());
     for entry in entries {
-        let Some(own) = entry.name.as_deref().map(normalize_path) else {
-            continue;
-        };
-        if own == wanted {
+        let name = entry.name.as_deref().unwrap_or_default();
+        if names.iter().any(|wanted| wanted == name) {
             exact.push(entry);
-        } else if own.rsplit('/').next() == Some(&wanted) {
+        } else if names.iter().any(|wanted| wanted == last_segment(name)) {
             below.push(entry);
         }
     }
-    if !exact.is_empty() {
-        return Ok(exact);
-    }
-    if !below.is_empty() {
-        return Ok(below);
-    }
+    if exact.is_empty() { below } else { exact }
+}
 
-    let names = entries.iter().filter_map(|entry| entry.name.as_deref());
-    let known: Vec<&str> = names.take(5).collect();
-    let mut message = format!("it has no entry for {}", shorten_text(name));
-    if !known.is_empty() {
-        message = format!("{message}; it names {}", shorten_text(&known.join(", ")));
-    }
-    Err(ProofError::new(Code::CHECKSUM_ABSENT, message))
+fn absent_error(entries: &[ChecksumLine], name: &str) -> ProofError {
+    let known = entries.iter().filter_map(|entry| entry.name.as_deref());
+    let known = known.take(5).collect::<Vec<_>>().join(", ");
+    let message = format!("it has no entry for {name}; it names {known}");
+    ProofError::new(Code::CHECKSUM_ABSENT, shorten_text(&message))
 }
 
 fn shorten_text(text: &str) -> String {
     text.chars().take(200).filter(|c| !c.is_control()).collect()
 }
 
+/// Whether a digest has the length of an algorithm, and the algorithm's name, in one of its spellings, or none.
 fn has_algorithm(entry: &ChecksumLine, algorithm: PinAlgorithm) -> bool {
-    let (label, length) = algorithm_label(algorithm);
-    entry.digest.len() == length
-        && entry.algorithm.as_deref().is_none_or(|own| {
-            let own = own.replace('-', "").to_uppercase();
-            own == label || own.strip_prefix("SHA2") == label.strip_prefix("SHA")
-        })
+    let (names, length) = match algorithm {
+        PinAlgorithm::Sha256 => (["", "SHA256", "SHA-256", "SHA2-256"], 64),
+        PinAlgorithm::Sha512 => (["", "SHA512", "SHA-512", "SHA2-512"], 128),
+    };
+    entry.digest.len() == length && names.contains(&entry.algorithm.to_uppercase().as_str())
 }
 
-fn algorithm_label(algorithm: PinAlgorithm) -> (&'static str, usize) {
-    match algorithm {
-        PinAlgorithm::Sha256 => ("SHA256", 64),
-        PinAlgorithm::Sha512 => ("SHA512", 128),
-    }
-}
-
-fn other_algorithm_error(others: &[&ChecksumLine], algorithm: PinAlgorithm) -> ProofError {
-    let (label, length) = algorithm_label(algorithm);
-    let Some(entry) = others.first() else {
-        let message = format!("it has no entry of {label}");
-        return ProofError::new(Code::CHECKSUM_ALGORITHM, message);
+fn other_algorithm_error(entry: &ChecksumLine, algorithm: PinAlgorithm) -> ProofError {
+    let digits = entry.digest.len();
+    let named = match entry.algorithm.as_str() {
+        "" => String::new(),
+        named => format!(" of {named}"),
     };
-    let said = entry.algorithm.as_ref();
-    let said = said.map(|own| format!(" of {own}")).unwrap_or_default();
-    let is_accepted = [PinAlgorithm::Sha256, PinAlgorithm::Sha512]
-        .into_iter()
-        .any(|accepted| has_algorithm(entry, accepted));
-    let expected = if is_accepted {
-        format!("{label} has {length}")
-    } else {
-        "only SHA256 with 64 and SHA512 with 128 prove a file".to_owned()
+    let expected = match algorithm {
+        PinAlgorithm::Sha256 => "SHA256 has 64; `sha256sum FILE` prints it",
+        PinAlgorithm::Sha512 => "SHA512 has 128; `sha512sum FILE` prints it",
     };
-    let message = format!(
-        "the entry has {} digits{said}; {expected}",
-        entry.digest.len()
-    );
+    let message = format!("the entry has {digits} digits{named}, and {expected}");
     ProofError::new(Code::CHECKSUM_ALGORITHM, shorten_text(&message))
-}
-
-/// A relative path with `/` between its parts and no `./` before them.
-fn normalize_path(name: &str) -> String {
-    let name = name.replace('\\', "/");
-    name.strip_prefix("./").map_or(name.clone(), str::to_owned)
 }
