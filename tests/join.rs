@@ -12,6 +12,7 @@ mod node;
 mod person;
 mod prefix;
 mod registry;
+mod road;
 mod scenes;
 pub mod wine;
 
@@ -172,6 +173,7 @@ fn list_inputs(version: &str, task: &str, programs: &Path) -> Inputs {
     inputs.add("state", state.as_bytes());
     let authority = root().join("tests/fixtures/cluster-ca.pem");
     let runtime = Runtime::parse(task).service();
+    inputs.add("README", crate::support::readme::read_readme().as_bytes());
     let data = format!(
         "join-data --k8s {version} --runtime {runtime} --endpoint 127.0.0.1:6443 --ca-cert {} --token-env JOIN_TOKEN {NAMED} {TOLD}",
         authority.display()
@@ -292,6 +294,23 @@ fn mistakes_keep_a_node_of_1_20_away() {
     joins("1.20.0", "docker mistakes");
 }
 
+/// The user's own sentence, and what the README shows after it.
+#[test]
+fn the_road_of_the_readme_leads_to_a_node_of_1_20() {
+    follows_road("1.20.0", "docker road");
+}
+
+#[test]
+fn the_road_of_the_readme_leads_to_a_node_of_the_newest_minor() {
+    follows_road("1.36.0", "small road");
+}
+
+fn follows_road(version: &str, task: &str) {
+    if crate::bake::simulation().is_some() {
+        joins(version, task);
+    }
+}
+
 /// The part in the namespaces; alone it has nothing to do.
 #[test]
 fn inside() {
@@ -308,7 +327,7 @@ fn inside() {
     let mirror = Mirror::new(&test.folder.join("mirror"));
     let selection = choose_selection(version, task);
     stock(&test, &selection, &mirror, &programs, runtime);
-    let cluster = Cluster::start(&test.folder.join("cluster"), &programs, version);
+    let cluster = Cluster::start(&test.folder.join("control"), &programs, version);
     let scene = Scene {
         test: &test,
         programs: &programs,
@@ -322,6 +341,8 @@ fn inside() {
             println!("{}", mistake.name);
             stays_away(&scene, mistake, &test.folder.join(format!("prefix-{at}")));
         }
+    } else if task.ends_with("road") {
+        road::follow(&scene, &crate::bake::simulation().expect("seen outside"));
     } else {
         comes(&scene, &selection);
     }
@@ -332,6 +353,7 @@ fn choose_selection(version: &str, task: &str) -> String {
     // Without a pod network kube-proxy is no service. What `mistakes::definition` asks for has less: an override of more
     // would be refused. The wrapper of 1.20 is what templates call. With Docker it is the default.
     let asked = match version {
+        _ if task.ends_with("road") => "",
         version if !has_proxy(version) => " --host-access hostprocess --join templates",
         _ if task.starts_with("docker") => "",
         _ if task.ends_with("mistakes") => " --host-access services --cni none",
@@ -339,7 +361,7 @@ fn choose_selection(version: &str, task: &str) -> String {
         _ => " --host-access services --cni win-bridge --join templates",
     };
     let selection = format!("--target azure --k8s {version}{asked}");
-    if version == "1.20.0" {
+    if version == "1.20.0" && !task.ends_with("road") {
         // Built by today's Go and started by Wine as a service it ends seconds after it registered: so this one
         // shows the wrapper, of which another program stands.
         return selection + " --component nssm=2.24";

@@ -6,7 +6,8 @@ use clap::Parser as _;
 use imagegen::cli::Cli;
 use imagegen::embedded::Tree;
 
-use crate::support::{Ran, Test};
+use crate::support::readme::{read_readme, read_road};
+use crate::support::{Ran, Test, root};
 
 /// 2026-11-22
 const TODAY: &str = "1795316081";
@@ -41,6 +42,40 @@ fn run(test: &Test, words: &[String]) -> Ran {
     ran
 }
 
+/// `UPDATE_GOLDEN=1` writes it anew.
+#[test]
+fn the_readme_shows_what_its_first_command_prints() {
+    let road = read_road();
+    let [command, shown, ..] = road.as_slice() else {
+        panic!("{road:?}");
+    };
+    assert_eq!(shown.language, "text");
+    let line = command.text.trim_end();
+    assert_eq!(line, "imagegen build --target azure --k8s 1.20.0 --no-bake");
+    let ran = run(
+        &Test::new().env("SOURCE_DATE_EPOCH", TODAY),
+        &split_line(line),
+    );
+    let printed = ran.stdout + &ran.stderr;
+    if std::env::var_os("UPDATE_GOLDEN").is_some() {
+        let before = format!("{}```\n\n```text\n{}```", command.text, shown.text);
+        let after = format!("{}```\n\n```text\n{printed}```", command.text);
+        let text = read_readme().replacen(&before, &after, 1);
+        std::fs::write(root().join("README.md"), text).expect("README.md");
+    } else {
+        assert_eq!(printed, shown.text);
+    }
+}
+
+#[test]
+fn help_shows_the_road_of_the_readme() {
+    let blocks = read_road();
+    let shown = blocks.iter().filter(|block| block.language == "sh");
+    let road: String = shown.map(|block| block.text.as_str()).collect();
+    let help = Test::new().prints("help joining");
+    assert!(help.contains(&format!("```sh\n{road}```\n")), "{road}");
+}
+
 fn list_lines() -> Vec<String> {
     let files = Tree::embedded_manifests().list_files("kubernetes/lines");
     let names = files.iter().filter_map(|file| file.strip_suffix(".json"));
@@ -62,9 +97,13 @@ fn the_last_line_of_each_verb_runs_as_the_next() {
         assert_eq!(words[0], verb);
         let ran = run(&test, &words);
         words = read_next(&ran);
-        for flag in ["1.36.0", "flannel-overlay", "services"] {
-            let is_lost = verb == "cluster-manifests" && flag != "1.36.0";
-            assert_eq!(!words.contains(&flag.to_owned()), is_lost, "{words:?}");
+        // What was chosen is in the lockfile that an image was built of.
+        let told: &[&str] = match verb {
+            "plan" | "lock" => &["1.36.0", "flannel-overlay", "services"],
+            _ => &["--config", "imagegen.lock.json"],
+        };
+        for word in told {
+            assert!(words.contains(&(*word).to_owned()), "{words:?}");
         }
     }
     assert_eq!(words[0], "join-data");
@@ -98,6 +137,13 @@ fn the_next_command_has_the_flags_of_the_run_and_no_others() {
         assert_eq!(ran.stderr.lines().last(), Some(next), "{line}");
         read_next(&ran);
     }
+    let built = run(
+        &Test::new(),
+        &split_line("imagegen build --target host --k8s 1.36.0 --host-access services"),
+    );
+    let next = "imagegen cluster-manifests --k8s 1.36.0 --host-access services --endpoint api.example.com:6443 --out cluster";
+    assert_eq!(built.stderr.lines().last(), Some(next));
+
     let quiet = test.run_with("plan --target azure --k8s 1.36 -q");
     assert!(
         !quiet.stderr.contains("imagegen lock --target"),

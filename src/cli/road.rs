@@ -1,13 +1,15 @@
 //! The road from an image to a node: the verb that follows a run, with the flags of that run.
 
 use std::ffi::OsStr;
+use std::path::Path;
 
 use clap::parser::ValueSource;
 use clap::{Arg, ArgMatches, Args as _, Command};
 
-use super::SourceArgs;
 use super::parse::create_verb;
+use super::{SelectionArgs, SourceArgs};
 use crate::base::shell::quote_argument;
+use crate::lock::LOCK_FILE;
 
 /// A verb of the road, with flags that the reader completes if no earlier verb had them.
 struct RoadStop {
@@ -79,11 +81,16 @@ impl GivenArguments {
             [name] => Some(self.name_image(name)),
             _ => return None,
         };
+        let lockfile = self.find_lockfile(stop);
+        let chosen = SelectionArgs::augment_args(Command::default());
         for argument in next.get_arguments() {
-            match &image {
+            match image.as_deref().or(lockfile) {
                 Some(image) if argument.get_id() == "config" => {
                     push_flag("config", image, &mut words);
                 }
+                // The lockfile tells what was chosen.
+                _ if lockfile.is_some()
+                    && find_argument(&chosen, argument.get_id().as_str()).is_some() => {}
                 _ => self.add_argument(argument, &own, stop, &mut words),
             }
         }
@@ -100,6 +107,13 @@ impl GivenArguments {
             false if shows => find("lock"),
             _ => Some(find(&self.verb)? + 1),
         }
+    }
+
+    /// The lockfile in the working folder that the image of a build was compared with, for manifests that fit it.
+    fn find_lockfile(&self, stop: &RoadStop) -> Option<&'static str> {
+        let is_named = self.is_given("config") || self.is_given("lock") || self.is_given("names");
+        let is_next = self.verb == "build" && stop.verb != self.verb && !self.is_set("all");
+        (is_next && !is_named && Path::new(LOCK_FILE).exists()).then_some(LOCK_FILE)
     }
 
     /// `FILE#NAME`, for verbs that take one image.

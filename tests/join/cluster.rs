@@ -110,7 +110,7 @@ impl Cluster {
             format!("--client-ca-file={}", pki("ca.crt")),
         ]
         .join(" ");
-        let control = self.programs.join(CONTROL).join("linux");
+        let control = self.control();
         self.daemons.start(
             &self.programs.join("etcd"),
             "--data-dir etcd --listen-client-urls http://127.0.0.1:12379 --advertise-client-urls http://127.0.0.1:12379 --listen-peer-urls http://127.0.0.1:12380 --unsafe-no-fsync",
@@ -250,12 +250,17 @@ impl Cluster {
         self.kubectl(&["replace", "-f", file.to_str().unwrap()]);
     }
 
+    /// The folder of kubeadm and kubectl.
+    pub fn control(&self) -> PathBuf {
+        self.programs.join(CONTROL).join("linux")
+    }
+
     pub fn admin(&self) -> PathBuf {
         self.folder.join("kc/super-admin.conf")
     }
 
     fn kubeadm(&self, arguments: &[&str]) {
-        let output = Command::new(self.programs.join(CONTROL).join("linux/kubeadm"))
+        let output = Command::new(self.control().join("kubeadm"))
             .args(["init", "phase"])
             .args(arguments)
             .current_dir(&self.folder)
@@ -279,7 +284,7 @@ impl Cluster {
     }
 
     pub fn try_kubectl(&self, arguments: &[&str]) -> std::process::Output {
-        Command::new(self.programs.join(CONTROL).join("linux/kubectl"))
+        Command::new(self.control().join("kubectl"))
             .arg("--kubeconfig")
             .arg(self.admin())
             .args(arguments)

@@ -200,12 +200,9 @@ fn payload(test: &Test, selection: &str) -> PathBuf {
         imagegen(test, &format!("{line} --no-bake"));
         return test.folder.join("o/payload.zip");
     }
-    let write = |name: &str, text: &str| std::fs::write(test.folder.join(name), text).unwrap();
-    write("imagegen.json", &executed_versions("azure"));
-    write(
-        "report.json",
-        r#"{"schema": "imagegen.dev/check-report/v1", "passed": true, "checked": 1, "failed": 0, "resources": []}"#,
-    );
+    let versions = executed_versions("azure");
+    std::fs::write(test.folder.join("imagegen.json"), versions).unwrap();
+    let report = write_report(&test.folder);
     let packer = crate::bake::simulation().expect("seen outside");
     let mut command = test.command();
     command
@@ -214,7 +211,6 @@ fn payload(test: &Test, selection: &str) -> PathBuf {
         .arg("--packer")
         .arg(packer);
     let records = test.folder.join("records");
-    let report = test.folder.join("report.json");
     let baked = crate::bake::simulated_command(
         &command,
         &test.folder,
@@ -222,6 +218,19 @@ fn payload(test: &Test, selection: &str) -> PathBuf {
         &["--report", report.to_str().unwrap()],
     );
     assert!(baked.status.success(), "{}", text(&baked));
+    find_upload(&records)
+}
+
+/// What the simulated guest says of its check.
+pub(super) fn write_report(folder: &Path) -> PathBuf {
+    let report = folder.join("report.json");
+    let text = r#"{"schema": "imagegen.dev/check-report/v1", "passed": true, "checked": 1, "failed": 0, "resources": []}"#;
+    std::fs::write(&report, text).unwrap();
+    report
+}
+
+/// The payload that Packer sent.
+pub(super) fn find_upload(records: &Path) -> PathBuf {
     let uploads = std::fs::read_dir(records.join("winrm/uploads")).unwrap();
     let mut sent = uploads.map(|entry| entry.unwrap().path());
     sent.find(|path| path.to_str().unwrap().ends_with("-payload.zip"))

@@ -4,6 +4,7 @@ pub mod archives;
 pub mod passed;
 pub mod planned;
 pub mod programs;
+pub mod readme;
 pub mod server;
 pub mod targets;
 
@@ -351,6 +352,8 @@ pub fn noise(length: u32) -> Vec<u8> {
 
 /// One file under two names, or a copy on another file system.
 pub fn link_file(from: &Path, to: &Path) {
+    // A copy onto another name of the same file would empty it.
+    assert!(!to.exists(), "{} is there", to.display());
     if fs::hard_link(from, to).is_err() {
         fs::copy(from, to).expect("a copy");
     }
