@@ -136,7 +136,6 @@ const OTHERS: &[(&str, &str)] = &[
     ("src/base/choice.rs", "words of the command line"),
     ("src/base/digest.rs", "digests that the build script wrote"),
     ("src/base/secret/forms.rs", "values of the environment"),
-    ("src/base/secret/view.rs", "fuzzed as `mask`"),
     (
         "src/updates/pin.rs",
         "the user's catalog, by the component's parser",

