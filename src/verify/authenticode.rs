@@ -9,11 +9,10 @@
 //! * the policy accepts the signer's publisher or certificate;
 //! * nested signatures pass the same checks.
 //!
-//! Not checked: revocation (the evidence says so), page hashes, and catalogs that sign other files. The formats do
-//! not cover sectors of an MSI that no stream owns, names of streams without a digest, and unsigned attributes (the
-//! evidence lists them). Therefore a signature never replaces the pin of the file.
+//! Not checked: revocation (the evidence says so), page hashes, cabinets, and catalogs that sign other files. The
+//! formats do not cover sectors of an MSI that no stream owns, names of streams without a digest, and unsigned
+//! attributes (the evidence lists them). Therefore a signature never replaces the pin of the file.
 
-mod cab;
 mod cms;
 mod content;
 mod digest;
@@ -58,21 +57,16 @@ pub enum FileKind {
     Pe,
     Msi,
     PowerShell,
-    Cab,
-    /// A catalog: the signed list itself, not the files in it.
-    Cat,
 }
 
 impl FileKind {
-    pub const ALL: &'static [Self] = &[Self::Pe, Self::Msi, Self::PowerShell, Self::Cab, Self::Cat];
+    pub const ALL: &'static [Self] = &[Self::Pe, Self::Msi, Self::PowerShell];
 
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Pe => "PE image",
             Self::Msi => "MSI package",
             Self::PowerShell => "PowerShell script",
-            Self::Cab => "cabinet",
-            Self::Cat => "catalog",
         }
     }
 
@@ -82,17 +76,12 @@ impl FileKind {
             .rsplit_once('.')
             .map_or("", |(_, end)| end)
             .to_ascii_lowercase();
-        match end.as_str() {
-            "ps1" | "psm1" | "psd1" => return Some(Self::PowerShell),
-            "cat" if head.first() == Some(&tlv::SEQUENCE) => return Some(Self::Cat),
-            _ => {}
-        }
-        if head.starts_with(b"MZ") {
+        if ["ps1", "psm1", "psd1"].contains(&end.as_str()) {
+            Some(Self::PowerShell)
+        } else if head.starts_with(b"MZ") {
             Some(Self::Pe)
         } else if head.starts_with(&[0xd0, 0xcf, 0x11, 0xe0, 0xa1, 0xb1, 0x1a, 0xe1]) {
             Some(Self::Msi)
-        } else if head.starts_with(b"MSCF") {
-            Some(Self::Cab)
         } else {
             None
         }
@@ -109,8 +98,6 @@ pub struct SignatureDemand {
     pub roots: Vec<Root>,
     pub timestamp_roots: Vec<Root>,
     pub require_timestamp: bool,
-    /// For old files, by name: SHA-1 as digest of file, signature or chain.
-    pub allow_sha1: bool,
     /// The time of the check.
     pub at: UnixTime,
 }
@@ -124,7 +111,6 @@ impl SignatureDemand {
             roots: roots.code_signing.clone(),
             timestamp_roots: roots.timestamping.clone(),
             require_timestamp: false,
-            allow_sha1: false,
             at: UnixTime::since_unix_epoch(Duration::from_secs(now)),
         }
     }
@@ -200,7 +186,7 @@ fn detect_kind(name: &str, bytes: &[u8]) -> Result<FileKind, ProofError> {
     FileKind::detect(name, bytes.get(..8).unwrap_or(bytes)).ok_or_else(|| {
         ProofError::new(
             Code::UNSIGNED,
-            "files of this kind have no Authenticode signature",
+            "Authenticode is verified in PE images, MSI packages and PowerShell scripts alone",
         )
     })
 }
@@ -210,8 +196,6 @@ enum SignedFile {
     Pe(pe::Image),
     Msi(msi::Package),
     PowerShell(script::SignedScript),
-    Cab(cab::Cabinet),
-    Cat(Vec<u8>),
 }
 
 impl SignedFile {
@@ -220,8 +204,6 @@ impl SignedFile {
             FileKind::Pe => Self::Pe(pe::read_image(source)?),
             FileKind::Msi => Self::Msi(msi::read_package(source)?),
             FileKind::PowerShell => Self::PowerShell(script::read_script(source)?),
-            FileKind::Cab => Self::Cab(cab::read_cabinet(source)?),
-            FileKind::Cat => Self::Cat(source::read_all(source)?),
         })
     }
 
@@ -230,23 +212,15 @@ impl SignedFile {
             Self::Pe(image) => &image.signature,
             Self::Msi(package) => &package.signature,
             Self::PowerShell(script) => &script.signature,
-            Self::Cab(cabinet) => &cabinet.signature,
-            Self::Cat(whole) => whole,
         }
     }
 
-    /// The digest that a signature is over; a catalog's is in the signature alone.
-    fn digest(
-        &self,
-        source: &mut dyn ReadSeek,
-        algorithm: Algorithm,
-    ) -> Result<Option<Vec<u8>>, Fault> {
+    /// The digest that a signature is over.
+    fn digest(&self, source: &mut dyn ReadSeek, algorithm: Algorithm) -> Result<Vec<u8>, Fault> {
         match self {
-            Self::Pe(image) => image.digest(source, algorithm).map(Some),
-            Self::Msi(package) => package.digest(source, algorithm).map(Some),
-            Self::PowerShell(script) => Ok(Some(script.digest(algorithm))),
-            Self::Cab(cabinet) => cabinet.digest(source, algorithm).map(Some),
-            Self::Cat(_) => Ok(None),
+            Self::Pe(image) => image.digest(source, algorithm),
+            Self::Msi(package) => package.digest(source, algorithm),
+            Self::PowerShell(script) => Ok(script.digest(algorithm)),
         }
     }
 }
@@ -256,11 +230,11 @@ impl SignedFile {
 struct SignedFileDigests<'a> {
     file: &'a SignedFile,
     source: &'a mut dyn ReadSeek,
-    digests: Vec<(Algorithm, Option<Vec<u8>>)>,
+    digests: Vec<(Algorithm, Vec<u8>)>,
 }
 
 impl SignedFileDigests<'_> {
-    fn digest(&mut self, algorithm: Algorithm) -> Result<Option<Vec<u8>>, Fault> {
+    fn digest(&mut self, algorithm: Algorithm) -> Result<Vec<u8>, Fault> {
         let known = self.digests.iter().find(|(known, _)| *known == algorithm);
         if let Some((_, digest)) = known {
             return Ok(digest.clone());
@@ -341,11 +315,6 @@ fn signature<'a>(
     let leaf = data.leaf()?;
     data.signer
         .verify_content(data.content_type, data.content.body, &leaf)?;
-    if [algorithm, data.signer.digest].contains(&Algorithm::Sha1) && !demand.allow_sha1 {
-        return Err(Code::SHA1.with_message(
-            "the signature is over a SHA-1 digest, which the policy does not allow",
-        ));
-    }
     let stamp = timestamp::prove_time(data, demand)?;
     if stamp.is_none() && demand.require_timestamp {
         return Err(Code::TIMESTAMP_MISSING.with_message("no timestamp, which the policy requires"));
@@ -384,32 +353,18 @@ fn check_digest(
     file: &mut SignedFileDigests<'_>,
     data: &SignedData<'_>,
 ) -> Result<Algorithm, Fault> {
-    let expected = if kind == FileKind::Cat {
-        oid::TRUST_LIST
-    } else {
-        oid::INDIRECT_DATA
-    };
-    if data.content_type != expected {
+    if data.content_type != oid::INDIRECT_DATA {
         let found = data.content_type;
         return Err(Code::WRONG_CONTENT
             .with_message(format!("the signature is over content of type {found}")));
     }
-    if kind == FileKind::Cat {
-        // The signed digest is over what is inside of this sequence: no digest covers its tag.
-        if data.content.tag != tlv::SEQUENCE {
-            return Err(
-                Code::CMS_MALFORMED.with_message("the content of the catalog is not a list")
-            );
-        }
-        return Ok(data.signer.digest);
-    }
     let indirect = Indirect::parse(data.content, kind)?;
     let found = file.digest(indirect.algorithm)?;
-    if found.as_deref() != Some(indirect.digest) {
+    if found != indirect.digest {
         return Err(Code::FILE_DIGEST.with_message(format!(
             "the file differs from the signed file: its {} is {}, the signed one is {}",
             indirect.algorithm.as_str(),
-            encode_hex(found.as_deref().unwrap_or_default()),
+            encode_hex(&found),
             encode_hex(indirect.digest)
         )));
     }
@@ -430,7 +385,6 @@ fn find_trusted_root(
         roots: &demand.roots,
         purpose,
         at,
-        allow_sha1: demand.allow_sha1,
     };
     let chain = chain::build_chain(leaf, &data.certificates, question)?;
     let for_life = leaf

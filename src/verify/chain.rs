@@ -10,12 +10,8 @@ mod policies;
 
 use std::time::Duration;
 
-use aws_lc_rs::signature::{RSA_PKCS1_2048_8192_SHA1_FOR_LEGACY_USE_ONLY, UnparsedPublicKey};
 use der::oid::ObjectIdentifier;
-use rustls_pki_types::{
-    AlgorithmIdentifier, CertificateDer, InvalidSignature, SignatureVerificationAlgorithm,
-    TrustAnchor, UnixTime, alg_id,
-};
+use rustls_pki_types::{CertificateDer, SignatureVerificationAlgorithm, TrustAnchor, UnixTime};
 use serde::Deserialize;
 use webpki::{ALL_VERIFICATION_ALGS, EndEntityCert, Error, KeyUsage, anchor_from_trusted_cert};
 
@@ -259,7 +255,6 @@ pub struct Question<'a> {
     pub roots: &'a [Root],
     pub purpose: Purpose,
     pub at: UnixTime,
-    pub allow_sha1: bool,
 }
 
 /// A chain that holds.
@@ -305,14 +300,13 @@ pub fn build_chain<'a>(
         .collect();
     let end = CertificateDer::from(view.show(leaf.der));
     let end = EndEntityCert::try_from(&end).map_err(|error| invalid_chain_error(leaf, &error))?;
-    let mut inner = ALL_VERIFICATION_ALGS.to_vec();
-    if question.allow_sha1 {
-        inner.push(&RsaSha1);
-    }
     let view = &view;
-    let algorithms: Vec<_> = inner
-        .into_iter()
-        .map(|inner| SignedPartAlgorithm { inner, view })
+    let algorithms: Vec<_> = ALL_VERIFICATION_ALGS
+        .iter()
+        .map(|inner| SignedPartAlgorithm {
+            inner: *inner,
+            view,
+        })
         .collect();
     let algorithms: Vec<&dyn SignatureVerificationAlgorithm> = algorithms
         .iter()
@@ -416,31 +410,4 @@ pub fn format_time(time: UnixTime) -> String {
         |_| format!("{} s after 1970", time.as_secs()),
         |time| time.to_string(),
     )
-}
-
-/// RSA with SHA-1, for chains of old files where a policy allows it.
-#[derive(Debug)]
-struct RsaSha1;
-
-impl SignatureVerificationAlgorithm for RsaSha1 {
-    fn public_key_alg_id(&self) -> AlgorithmIdentifier {
-        alg_id::RSA_ENCRYPTION
-    }
-
-    fn signature_alg_id(&self) -> AlgorithmIdentifier {
-        // sha1WithRSAEncryption, NULL
-        const SHA1_WITH_RSA: &[u8] = &[6, 9, 0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 1, 1, 5, 5, 0];
-        AlgorithmIdentifier::from_slice(SHA1_WITH_RSA)
-    }
-
-    fn verify_signature(
-        &self,
-        key: &[u8],
-        message: &[u8],
-        signature: &[u8],
-    ) -> Result<(), InvalidSignature> {
-        UnparsedPublicKey::new(&RSA_PKCS1_2048_8192_SHA1_FOR_LEGACY_USE_ONLY, key)
-            .verify(message, signature)
-            .map_err(|_| InvalidSignature)
-    }
 }

@@ -1,5 +1,5 @@
 //! Makes signed files with the real tools: certificates by openssl, signatures by osslsigncode,
-//! packages by msibuild, cabinets by gcab. Nothing of it is committed.
+//! packages by msibuild. Nothing of it is committed.
 
 mod profiles;
 
@@ -47,11 +47,11 @@ const CONFIG: &str = "[ca]\ndefault_ca=d\n[d]\ndatabase=index\nnew_certs_dir=.\n
 
 /// With the certificates, in a folder of its own; `None` where a tool is absent, which was said.
 pub fn workshop() -> Option<Workshop> {
-    if !["openssl", "osslsigncode", "msibuild", "gcab"]
+    if !["openssl", "osslsigncode", "msibuild"]
         .iter()
         .all(|tool| runs(tool))
     {
-        println!("skipped: needs openssl, osslsigncode, msibuild and gcab");
+        println!("skipped: needs openssl, osslsigncode and msibuild");
         return None;
     }
     let certificates = make_certificates();
@@ -348,18 +348,6 @@ impl Workshop {
         );
         self.read("made.msi")
     }
-
-    pub fn cab(&self) -> Vec<u8> {
-        self.write("inside.txt", b"text in a cabinet\n");
-        let mut command = self.command("gcab");
-        succeeded(
-            &command
-                .args(["-c", "-n", "made.cab", "inside.txt"])
-                .output()
-                .unwrap(),
-        );
-        self.read("made.cab")
-    }
 }
 
 impl Drop for Workshop {
@@ -405,54 +393,4 @@ pub fn pe(wide: bool) -> Vec<u8> {
     image.resize(0x200, 0);
     image.extend((0..0x200u32).map(|number| number.to_le_bytes()[0]));
     image
-}
-
-/// A catalog that lists one digest, unsigned.
-pub fn catalog() -> Vec<u8> {
-    let digest = [7; 32];
-    let name: Vec<u8> = digest
-        .iter()
-        .flat_map(|byte| format!("{byte:02X}").into_bytes())
-        .flat_map(|byte| [byte, 0])
-        .collect();
-    let sha256 = Node::sequence(vec![Node::oid("2.16.840.1.101.3.4.2.1"), Node::new(5, b"")]);
-    let file = Node::group(0xa0, vec![Node::group(0xa2, vec![Node::new(0x80, b"")])]);
-    let data = Node::sequence(vec![
-        Node::oid("1.3.6.1.4.1.311.2.1.15"),
-        Node::sequence(vec![Node::new(3, b"\0"), file]),
-    ]);
-    let indirect = Node::sequence(vec![
-        data,
-        Node::sequence(vec![sha256, Node::new(4, &digest)]),
-    ]);
-    let attribute = Node::sequence(vec![
-        Node::oid("1.3.6.1.4.1.311.2.1.4"),
-        Node::group(0x31, vec![indirect]),
-    ]);
-    let member = Node::sequence(vec![
-        Node::new(4, &name),
-        Node::group(0x31, vec![attribute]),
-    ]);
-    let list = Node::sequence(vec![
-        Node::sequence(vec![Node::oid("1.3.6.1.4.1.311.12.1.1")]),
-        Node::new(4, &[9; 16]),
-        Node::new(0x17, b"260101000000Z"),
-        Node::sequence(vec![Node::oid("1.3.6.1.4.1.311.12.1.3"), Node::new(5, b"")]),
-        Node::sequence(vec![member]),
-    ]);
-    let content = Node::sequence(vec![
-        Node::oid("1.3.6.1.4.1.311.10.1"),
-        Node::group(0xa0, vec![list]),
-    ]);
-    let data = Node::sequence(vec![
-        Node::new(2, b"\x01"),
-        Node::group(0x31, vec![]),
-        content,
-        Node::group(0x31, vec![]),
-    ]);
-    Node::sequence(vec![
-        Node::oid("1.2.840.113549.1.7.2"),
-        Node::group(0xa0, vec![data]),
-    ])
-    .bytes()
 }

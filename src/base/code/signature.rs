@@ -19,7 +19,7 @@ codes! {
     Verification PADDING "padding" "Bytes beside the signature are not padding.",
     Verification SEVERAL_SIGNATURES "several-signatures" "The file has several signatures side by side.",
     Verification SEVERAL_SIGNERS "several-signers" "The signature does not have exactly one signer.",
-    Verification SHA1 "sha1" "A digest is SHA-1, which the policy does not allow.",
+    Verification SHA1 "sha1" "A digest is SHA-1, which proves nothing.",
     Verification SIGNATURE_BLOCK "signature-block" "The signature block of the script has other content, or no end.",
     Verification SIGNATURE_INVALID "signature-invalid" "The signature was not made by the signer's key.",
     Verification SIGNED_ATTRIBUTES "signed-attributes" "The signed attributes lack the content type or the digest.",

@@ -55,7 +55,7 @@ fn check_subject(data: Element<'_>, kind: FileKind) -> Result<(), Fault> {
     let package = match kind {
         FileKind::Msi => Some(MSI_PACKAGE),
         FileKind::PowerShell => Some(POWERSHELL_PACKAGE),
-        FileKind::Pe | FileKind::Cab | FileKind::Cat => None,
+        FileKind::Pe => None,
     };
     let right = match package {
         // SpcSipInfo: version, class id, …
@@ -65,14 +65,7 @@ fn check_subject(data: Element<'_>, kind: FileKind) -> Result<(), Fault> {
             info.expect(tlv::OCTET_STRING, "SpcSipInfo")?.body == package
         }
         Some(_) => false,
-        None => {
-            found
-                == if kind == FileKind::Cab {
-                    oid::CABINET
-                } else {
-                    oid::PE_IMAGE
-                }
-        }
+        None => found == oid::PE_IMAGE,
     };
     if right {
         return Ok(());

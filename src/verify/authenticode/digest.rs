@@ -11,8 +11,6 @@ use crate::verify::chain::{LEAST_RSA_BITS, X509Certificate, oid};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Algorithm {
-    /// Only where the policy allows it.
-    Sha1,
     Sha256,
     Sha384,
     Sha512,
@@ -25,7 +23,7 @@ impl Algorithm {
             return Err(tlv::Malformed("digest algorithm").into());
         }
         match element.parse_algorithm("digest algorithm")? {
-            oid::SHA1 => Ok(Self::Sha1),
+            oid::SHA1 => Err(Code::SHA1.with_message("its digest is SHA-1, which proves nothing")),
             oid::SHA256 => Ok(Self::Sha256),
             oid::SHA384 => Ok(Self::Sha384),
             oid::SHA512 => Ok(Self::Sha512),
@@ -36,7 +34,6 @@ impl Algorithm {
 
     pub(crate) fn as_str(self) -> &'static str {
         match self {
-            Self::Sha1 => "sha1",
             Self::Sha256 => "sha256",
             Self::Sha384 => "sha384",
             Self::Sha512 => "sha512",
@@ -45,7 +42,6 @@ impl Algorithm {
 
     pub(crate) fn new_context(self) -> digest::Context {
         digest::Context::new(match self {
-            Self::Sha1 => &digest::SHA1_FOR_LEGACY_USE_ONLY,
             Self::Sha256 => &digest::SHA256,
             Self::Sha384 => &digest::SHA384,
             Self::Sha512 => &digest::SHA512,
@@ -88,11 +84,10 @@ impl Algorithm {
             .parameters
             .as_ref()
             .and_then(|curve| curve.decode_as::<ObjectIdentifier>().ok());
-        let (Some(curve), Some(own)) = (curve.filter(|_| key.oid == oid::EC), self.ecdsa_oid())
-        else {
+        let Some(curve) = curve.filter(|_| key.oid == oid::EC) else {
             return Err(refused);
         };
-        if ![oid::EC, own].contains(&signature) {
+        if ![oid::EC, self.ecdsa_oid()].contains(&signature) {
             return Err(refused);
         }
         let algorithm: &'static dyn check::VerificationAlgorithm = match (curve, self) {
@@ -112,22 +107,17 @@ impl Algorithm {
 
     fn select_rsa(self) -> (ObjectIdentifier, &'static dyn check::VerificationAlgorithm) {
         match self {
-            Self::Sha1 => (
-                oid::SHA1_WITH_RSA,
-                &check::RSA_PKCS1_2048_8192_SHA1_FOR_LEGACY_USE_ONLY,
-            ),
             Self::Sha256 => (oid::SHA256_WITH_RSA, &check::RSA_PKCS1_2048_8192_SHA256),
             Self::Sha384 => (oid::SHA384_WITH_RSA, &check::RSA_PKCS1_2048_8192_SHA384),
             Self::Sha512 => (oid::SHA512_WITH_RSA, &check::RSA_PKCS1_2048_8192_SHA512),
         }
     }
 
-    fn ecdsa_oid(self) -> Option<ObjectIdentifier> {
+    fn ecdsa_oid(self) -> ObjectIdentifier {
         match self {
-            Self::Sha1 => None,
-            Self::Sha256 => Some(oid::ECDSA_WITH_SHA256),
-            Self::Sha384 => Some(oid::ECDSA_WITH_SHA384),
-            Self::Sha512 => Some(oid::ECDSA_WITH_SHA512),
+            Self::Sha256 => oid::ECDSA_WITH_SHA256,
+            Self::Sha384 => oid::ECDSA_WITH_SHA384,
+            Self::Sha512 => oid::ECDSA_WITH_SHA512,
         }
     }
 }

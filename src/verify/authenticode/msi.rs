@@ -3,7 +3,8 @@
 //! The digest is over the content of every stream, storage by storage, in the order of their
 //! names in UTF-16LE bytes, each storage closed by its class id. A package may also carry a digest
 //! of names, sizes and times, and then that goes first. Sectors that no stream owns are in no
-//! digest: only a pin of the whole file covers them. A file whose structures contradict each other is refused.
+//! digest: only a pin of the whole file covers them. A file whose structures contradict each other is refused, and so is
+//! one with anything behind its last sector.
 
 mod layout;
 

@@ -97,14 +97,13 @@ fn verify_token(
         return Err(Code::WRONG_CONTENT.with_message("it is not an RFC 3161 token"));
     }
     let info = Info::parse(data.content)?;
-    check_algorithm(info.algorithm, demand)?;
     if info.algorithm.digest_bytes(signature) != info.imprint {
         return Err(Code::TIMESTAMP_IMPRINT.with_message("it belongs to another signature"));
     }
     let leaf = data.leaf()?;
     data.signer
         .verify_content(data.content_type, data.content.body, &leaf)?;
-    check_chain(&data.signer, &leaf, &data.certificates, info.at, demand)?;
+    check_chain(&leaf, &data.certificates, info.at, demand)?;
     Ok(Stamp {
         at: info.at,
         signer: leaf.subject(),
@@ -129,7 +128,7 @@ fn verify_countersignature(
             _ => fault,
         })?;
     let at = signing_time(&signer)?;
-    check_chain(&signer, &leaf, &data.certificates, at, demand)?;
+    check_chain(&leaf, &data.certificates, at, demand)?;
     Ok(Stamp {
         at,
         signer: leaf.subject(),
@@ -137,28 +136,18 @@ fn verify_countersignature(
     })
 }
 
-fn check_algorithm(algorithm: Algorithm, demand: &SignatureDemand) -> Result<(), Fault> {
-    if algorithm == Algorithm::Sha1 && !demand.allow_sha1 {
-        return Err(Code::SHA1.with_message("its digest is SHA-1, which the policy does not allow"));
-    }
-    Ok(())
-}
-
 /// The chain of a timestamp held at the time that it names.
 fn check_chain(
-    signer: &SignerInfo<'_>,
     leaf: &X509Certificate<'_>,
     certificates: &[&[u8]],
     at: UnixTime,
     demand: &SignatureDemand,
 ) -> Result<(), Fault> {
-    check_algorithm(signer.digest, demand)?;
     let purpose = Purpose::Timestamping;
     let question = Question {
         roots: &demand.timestamp_roots,
         purpose,
         at,
-        allow_sha1: demand.allow_sha1,
     };
     chain::build_chain(leaf, certificates, question)?;
     Ok(())

@@ -60,12 +60,10 @@ oids! {
     // Authenticode.
     INDIRECT_DATA = "1.3.6.1.4.1.311.2.1.4";
     PE_IMAGE = "1.3.6.1.4.1.311.2.1.15";
-    CABINET = "1.3.6.1.4.1.311.2.1.25";
     /// Data of a subject interface package, which a class id names.
     SUBJECT_PACKAGE = "1.3.6.1.4.1.311.2.1.30";
     /// SpcSpOpusInfo: the program's description, among the signed attributes.
     OPUS_INFO = "1.3.6.1.4.1.311.2.1.12";
     NESTED_SIGNATURE = "1.3.6.1.4.1.311.2.4.1";
     TIMESTAMP_TOKEN = "1.3.6.1.4.1.311.3.3.1";
-    TRUST_LIST = "1.3.6.1.4.1.311.10.1";
 }

@@ -1,12 +1,11 @@
-//! Rows of scripts, packages, cabinets and catalogs.
+//! Rows of scripts and packages.
 
 use std::path::PathBuf;
 
 use imagegen::verify::authenticode::FileKind;
 
-use super::{Compound, Table, set, signature, write};
-use crate::authenticode::der::Node;
-use crate::authenticode::workshop::{THEN, catalog, pe};
+use super::{Compound, Table, write};
+use crate::authenticode::workshop::THEN;
 
 fn utf16(text: &str) -> Vec<u8> {
     text.encode_utf16().flat_map(u16::to_le_bytes).collect()
@@ -220,17 +219,17 @@ pub(super) fn packages(table: &mut Table<'_>) {
         }),
         "msi-metadata",
     );
-    // In no digest of the format: only a pin of the whole file sees it.
-    msi(
+    let appended = msi(
         "appended bytes",
         [plain.clone(), vec![0x90; 512]].concat(),
-        "ok",
+        "file-malformed",
     );
     let mut cut = plain.clone();
     cut.truncate(plain.len() / 2);
     msi("cut off", cut, "file-malformed");
     msi("only a header", plain[..512].to_vec(), "file-malformed");
     msi("no package", b"nothing of it".to_vec(), "file-malformed");
+    table.rows[appended].stricter = Some("another program may lie behind a package");
     table.rows[metadata].stricter = Some("the file says what it was signed with, wrongly");
 }
 
@@ -247,122 +246,4 @@ fn icon(file: &Compound) -> PathBuf {
         .walk()
         .filter(|entry| entry.is_stream() && entry.len() == 7);
     entries.next().unwrap().path().to_path_buf()
-}
-
-pub(super) fn cabinets(table: &mut Table<'_>) {
-    let workshop = table.workshop;
-    let signed = workshop.sign("s.cab", &workshop.cab(), "leaf", &[]);
-    let start = u32::from_le_bytes(signed[44..48].try_into().unwrap()) as usize;
-    let changed = |change: &dyn Fn(&mut Vec<u8>)| {
-        let mut bytes = signed.clone();
-        change(&mut bytes);
-        bytes
-    };
-    let mut cab = |name: &str, bytes: Vec<u8>, expected: &'static str| -> usize {
-        table.row(&format!("cabinet, {name}"), FileKind::Cab, bytes, expected);
-        table.rows.len() - 1
-    };
-    cab("signed", signed.clone(), "ok");
-    cab(
-        "timestamp",
-        workshop.stamped("s.cab", &workshop.cab(), "leaf-expired", "tsa", THEN),
-        "ok",
-    );
-    cab("unsigned", workshop.cab(), "unsigned");
-    cab(
-        "a flipped byte",
-        changed(&|bytes| bytes[start - 1] ^= 1),
-        "file-digest",
-    );
-    cab(
-        "appended bytes",
-        changed(&|bytes| bytes.extend([0; 8])),
-        "certificate-table",
-    );
-    cab(
-        "offset over the end",
-        changed(&|bytes| set(bytes, 44, u32::MAX)),
-        "certificate-table",
-    );
-    cab(
-        "size over the end",
-        changed(&|bytes| set(bytes, 48, u32::MAX)),
-        "certificate-table",
-    );
-    cab(
-        "cut off",
-        changed(&|bytes| bytes.truncate(40)),
-        "certificate-table",
-    );
-    cab(
-        "of a set",
-        changed(&|bytes| bytes[30] |= 1),
-        "file-malformed",
-    );
-    cab("no cabinet", b"MSCG".to_vec(), "file-malformed");
-    let size = u32::from_le_bytes(signed[48..52].try_into().unwrap());
-    let hole = changed(&|bytes| {
-        bytes.extend([0x90; 64]);
-        set(bytes, 48, size + 64);
-    });
-    let number = cab(
-        "number in a set",
-        changed(&|bytes| bytes[34] = 1),
-        "certificate-table",
-    );
-    let reserved = cab(
-        "reserved bytes",
-        changed(&|bytes| bytes[53] = 1),
-        "certificate-table",
-    );
-    let payload = cab("64 bytes behind the signature", hole, "padding");
-    for row in [number, reserved, payload] {
-        table.rows[row].stricter = Some("bytes that nothing covers");
-    }
-}
-
-pub(super) fn catalogs(table: &mut Table<'_>) {
-    let workshop = table.workshop;
-    let signed = workshop.sign("s.cat", &catalog(), "leaf", &[]);
-    let stamped = workshop.stamped("s.cat", &catalog(), "leaf-expired", "tsa", THEN);
-    table.row("catalog, signed", FileKind::Cat, signed.clone(), "ok");
-    table.row("catalog, timestamp", FileKind::Cat, stamped, "ok");
-    table.row(
-        "catalog, unsigned",
-        FileKind::Cat,
-        catalog(),
-        "several-signers",
-    );
-    let mut changed = Node::parse(&signed);
-    changed.at_mut(&[1, 0, 2, 1, 0, 1]).body[0] ^= 1;
-    table.row(
-        "catalog, changed",
-        FileKind::Cat,
-        changed.bytes(),
-        "message-digest",
-    );
-    let more = [signed.clone(), vec![0; 8]].concat();
-    table
-        .row(
-            "catalog, appended bytes",
-            FileKind::Cat,
-            more,
-            "cms-malformed",
-        )
-        .stricter("bytes that nothing covers");
-    table.row(
-        "catalog, cut off",
-        FileKind::Cat,
-        signed[..signed.len() / 2].to_vec(),
-        "cms-malformed",
-    );
-    let image = signature(&workshop.sign("s.exe", &pe(true), "leaf", &[])).bytes();
-    table
-        .row(
-            "catalog, signature of an image",
-            FileKind::Cat,
-            image,
-            "wrong-content",
-        )
-        .stricter("it is no list of files");
 }

@@ -5,7 +5,7 @@
 //! [MS-CFB]: https://learn.microsoft.com/openspecs/windows_protocols/ms-cfb/
 
 use super::super::fault::Fault;
-use super::super::source::{ReadSeek, read_at, u16_at, u32_at};
+use super::super::source::{ReadSeek, measure_length, read_at, u16_at, u32_at};
 use super::{LIMIT, compound_fault};
 use crate::base::code::Code;
 
@@ -55,6 +55,7 @@ pub(super) fn check_layout(source: &mut dyn ReadSeek) -> Result<(), Fault> {
     };
     layout.check_header()?;
     layout.read_fat()?;
+    layout.check_end()?;
     let directory = layout.follow_chain(layout.word(FIRST_DIRECTORY))?;
     let expected = if sector == 512 { 0 } else { directory.len() };
     layout.check_count(DIRECTORY_SECTORS, expected, "directory")?;
@@ -135,6 +136,18 @@ impl MsiLayout<'_> {
             self.fat.extend(words(&sector));
         }
         Ok(())
+    }
+
+    /// The file ends with a sector in use: behind it, readers of other formats look for theirs (CVE-2020-1464).
+    fn check_end(&mut self) -> Result<(), Fault> {
+        let sectors = measure_length(self.source)?.div_ceil(self.sector) - 1;
+        let used = self.fat.iter().rposition(|next| *next != FREE);
+        if used.is_some_and(|last| last as u64 + 1 == sectors) {
+            return Ok(());
+        }
+        Err(compound_fault(
+            "bytes follow its last sector, or its last sector is absent",
+        ))
     }
 
     fn check_size(&self, sectors: usize) -> Result<(), Fault> {
