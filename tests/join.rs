@@ -35,6 +35,9 @@ const INSIDE: &str = "IMAGEGEN_TEST_JOIN_INSIDE";
 
 const FOLDER: &str = "IMAGEGEN_TEST_JOIN_FOLDER";
 
+/// Versions whose nodes join by the commands of the README, with every default.
+pub const ROADS: [(&str, &str); 2] = [("1.20.0", "docker road"), ("1.36.0", "small road")];
+
 /// The node's name, which is not the machine's, and its address.
 const NODE: &str = "node-a";
 
@@ -297,15 +300,15 @@ fn mistakes_keep_a_node_of_1_20_away() {
 /// The user's own sentence, and what the README shows after it.
 #[test]
 fn the_road_of_the_readme_leads_to_a_node_of_1_20() {
-    follows_road("1.20.0", "docker road");
+    follows_road(ROADS[0]);
 }
 
 #[test]
 fn the_road_of_the_readme_leads_to_a_node_of_the_newest_minor() {
-    follows_road("1.36.0", "small road");
+    follows_road(ROADS[1]);
 }
 
-fn follows_road(version: &str, task: &str) {
+fn follows_road((version, task): (&str, &str)) {
     if crate::bake::simulation().is_some() {
         joins(version, task);
     }

@@ -13,6 +13,7 @@ use imagegen::selection::read_trees;
 use serde_json::{Value, json};
 
 use super::{documents, input};
+use crate::join::ROADS;
 use crate::support::root;
 use crate::support::targets::all_targets;
 
@@ -220,10 +221,13 @@ fn select(target: &str, kubernetes: &str) -> ImageDefinition {
 const START: &str = "<!-- road: from the model -->\n";
 const END: &str = "<!-- end of road -->\n";
 
-fn describe(outcome: &Result<(), String>) -> String {
-    outcome
-        .as_ref()
-        .map_or_else(|why| format!("no: {why}"), |()| "modelled".to_owned())
+/// What the model says, and whether the real programs said it, too.
+fn describe(outcome: &Result<(), String>, has_run: bool) -> String {
+    let proof = if has_run { "ran" } else { "modelled" };
+    match outcome {
+        Ok(()) => proof.to_owned(),
+        Err(why) => format!("no: {why}"),
+    }
 }
 
 fn list(words: impl Iterator<Item = String>) -> String {
@@ -236,7 +240,7 @@ fn list(words: impl Iterator<Item = String>) -> String {
 
 /// One row a line, with what the defaults give there.
 fn format_lines(trees: &Trees) -> String {
-    let mut text = "| line | runtime | agents reach the host through | pod network | manifests | warnings | unpinned | Ready | pod network works |\n|---|---|---|---|---|---|---|---|---|\n".to_owned();
+    let mut text = "| line | runtime | agents reach the host through | pod network | manifests | warnings of the plan | unpinned | join, Ready | pod network works |\n|---|---|---|---|---|---|---|---|---|\n".to_owned();
     for minor in trees.catalog.kubernetes_minors() {
         let road = take(trees, &select("azure", &minor.to_string()));
         let plan = &road.plan;
@@ -244,17 +248,21 @@ fn format_lines(trees: &Trees) -> String {
             .warnings()
             .into_iter()
             .map(|warning| format!("`{}`", warning.id));
+        let has_run = ROADS
+            .iter()
+            .any(|(version, _)| version.starts_with(&format!("{minor}.")));
         let unpinned = plan.artifacts().filter(|artifact| !artifact.is_pinned());
         let _ = writeln!(
             text,
-            "| {minor} | {} | {} | {} | exit 0 | {} | {} | {} | {} |",
+            "| {minor} | {} | {} | {} | {} objects | {} | {} | {} | {} |",
             plan.runtime,
             plan.host_access,
             plan.network.name,
+            road.manifests.len(),
             list(warnings),
             list(unpinned.map(|artifact| format!("`{}`", artifact.component))),
-            describe(&road.judge_ready()),
-            describe(&road.judge_network()),
+            describe(&road.judge_ready(), has_run),
+            describe(&road.judge_network(), false),
         );
     }
     text
