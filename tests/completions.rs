@@ -5,6 +5,7 @@ use std::process::Command;
 
 use serde_json::json;
 
+use crate::support::powershell::judge_powershell;
 use crate::support::{Test, program, root};
 
 /// Sources the script and asks the registered function for the words that fit.
@@ -401,15 +402,10 @@ fn topics_of_help_are_completed_beside_the_verbs() {
     assert_eq!(ask_bash(&test, &["imagegen", "he"]), ["help"]);
 }
 
-/// No PowerShell runs here: its script is parsed.
 #[test]
 fn powershell_gets_words_with_blanks_in_quotes() {
     let script = Test::new().prints("completions powershell");
-    let mut parser = tree_sitter::Parser::new();
-    let language = tree_sitter_powershell::LANGUAGE.into();
-    parser.set_language(&language).expect("language");
-    let tree = parser.parse(&script, None).expect("tree");
-    assert!(!tree.root_node().has_error(), "{script}");
+    judge_powershell(&[&script]);
     for part in [
         r#"{ " '`"`"'" } else { " ''" }"#,
         r#"{ "'" + $cmd.Replace("'", "''") + "'" }"#,

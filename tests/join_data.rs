@@ -10,6 +10,7 @@ use std::process::{Command, Stdio};
 
 use serde_json::{Value, json};
 
+use crate::support::powershell::judge_powershell;
 use crate::support::{Test, files, golden, root};
 
 const TOKEN: &str = "abcdef.0123456789abcdef";
@@ -119,7 +120,6 @@ fn forms_hold_the_same_configuration() {
         ),
         config
     );
-    assert_parses(&script);
 
     let parts = mime(&test(line).line("--as mime").succeeds().stdout);
     let kinds: Vec<&str> = parts
@@ -138,13 +138,13 @@ fn forms_hold_the_same_configuration() {
         written(&parts)["C:\\etc\\kubernetes\\join-config.yaml"],
         config
     );
-    let script = parts[2]["body"].as_str().expect("script");
+    let part = parts[2]["body"].as_str().expect("script");
     assert!(
-        script.contains("& 'C:\\imagegen\\node\\Join-Node.ps1'"),
-        "{script}"
+        part.contains("& 'C:\\imagegen\\node\\Join-Node.ps1'"),
+        "{part}"
     );
     assert_eq!(parts[2]["name"], "join.ps1");
-    assert_parses(script);
+    judge_powershell(&[&script, part]);
     // The token is in the second part, and nowhere else.
     let holders: Vec<bool> = parts
         .iter()
@@ -215,13 +215,22 @@ fn python(program: &str, input: &str) -> String {
     String::from_utf8(output.stdout).expect("UTF-8")
 }
 
-fn assert_parses(script: &str) {
-    let mut parser = tree_sitter::Parser::new();
-    parser
-        .set_language(&tree_sitter_powershell::LANGUAGE.into())
-        .expect("language");
-    let tree = parser.parse(script, None).expect("tree");
-    assert!(!tree.root_node().has_error(), "{script}");
+/// A script that is missing ends user-data with an error, so each part stops at its first one.
+#[test]
+fn user_data_stops_at_its_first_error() {
+    let line = "--k8s 1.36.4 --signed-scripts";
+    let script = test(line).line("--as ps1").succeeds().stdout;
+    let script = script.strip_prefix("#ps1_sysnative\n").expect("a head");
+    let parts = mime(&test(line).line("--as mime").succeeds().stdout);
+    let part = parts[2]["body"].as_str().expect("script");
+    for text in [script, part] {
+        assert!(
+            text.starts_with("$ErrorActionPreference = 'Stop'\n"),
+            "{text}"
+        );
+        assert!(text.trim_end().ends_with("\nexit $LASTEXITCODE"), "{text}");
+    }
+    judge_powershell(&[script, part]);
 }
 
 /// Cluster API runs kubeadm and gives what is the machine's own; the image needs no command besides.

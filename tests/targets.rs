@@ -3,6 +3,7 @@
 mod machines;
 mod networks;
 mod tags;
+mod windows;
 
 use std::collections::BTreeSet;
 use std::fs;

@@ -7,6 +7,8 @@ Import-Module -Name "$PSScriptRoot/Trees.psm1"
 Import-Module -Name "$PSScriptRoot/Traps.psm1"
 Import-Module -Name "$PSScriptRoot/Calls.psm1"
 Import-Module -Name "$PSScriptRoot/Abilities.psm1"
+Import-Module -Name "$PSScriptRoot/Laws.psm1"
+Import-Module -Name "$PSScriptRoot/Lines.psm1"
 
 $product = $Tree['provisioners']
 $guest = $Tree['tests/guest']
@@ -17,6 +19,11 @@ $real = @($product) + @($guest | Where-Object -FilterScript { $_.isSuite -or
 $all = @($Tree.Values | ForEach-Object -Process { $_ })
 $bare = Get-Known
 
+foreach ($script in $all + $Text) { Find-Syntax -Script $script }
+foreach ($script in $all) { Find-Layout -Script $script }
+foreach ($script in @($all | Where-Object -FilterScript { $_.name -notlike 'tests/*' }) + $Text) {
+    Find-AwaitedTime -Script $script
+}
 foreach ($script in $all | Where-Object -FilterScript { -not $_.isCase }) {
     Find-Drive -Script $script
     Find-Default -Script $script
@@ -31,6 +38,7 @@ foreach ($one in $Text) {
     Find-Member -Script $one
     Find-Preference -Script $one -Known $bare
     if ($one.name -like 'provisioners/steps/*') { Find-QuotedValue -Script $one }
+    if ($one.name -like 'provisioners/steps/*.set') { Find-NetworkSession -Script $one }
 }
 
 $known = Get-Known -Script $product
@@ -38,15 +46,19 @@ foreach ($script in $product) {
     Find-Form -Script $script
     Find-Call -Script $script -Known $known
     Find-Windows -Script $script -Known $known
+    Find-Refused -Script $script
+    Find-Swallowed -Script $script
 }
 # What runs on nodes by itself has no engine before it, starts programs, and has the module of the feature
 # Containers.
 $others = @($Tree['manifests/cluster']) + @($Tree['packer']) + @($Text |
     Where-Object -FilterScript { $_.name -like '*.hcl' })
-$wrong = '(no command of 5\.1|no parameter)'
 foreach ($script in $others) {
-    Find-Call -Script $script -Known (Get-Known -Script $script) |
-        Where-Object -FilterScript { $_ -match $wrong -and $_ -notmatch '-Hns' }
+    $isAgent = $script.name -like 'manifests/*'
+    Find-Call -Script $script -Known (Get-Known -Script $script) | Where-Object -FilterScript {
+        $_ -match '(no command of 5\.1|no parameter)' -and $_ -notmatch '-Hns' -or
+            ($isAgent -and $_ -notmatch '(-Hns|is run directly$)')
+    }
 }
 # A case that calls what nobody defines ends there, and hides those behind it. Cases run in PowerShell 7 on Linux.
 $of7 = '(-AsHashtable|-NoEnumerate|-Stable|: (tar|sh|pwsh|Invoke-ScriptAnalyzer) is no command)'
@@ -87,3 +99,14 @@ $called = @($product | Where-Object -FilterScript { -not $_.isPlatform } |
         ForEach-Object -Process { $_.GetCommandName() } | Where-Object -FilterScript { $_ })
 Compare-Ability -Windows $windows -Simulated @($guest |
     Where-Object -FilterScript { $_.isSimulation }) -Called $called
+
+$read = { [IO.File]::ReadAllText("$PSScriptRoot/$($args[0]).json") | ConvertFrom-Json }
+$grammar = & $read 'programs'
+$holders = $windows + @($Text | Where-Object -FilterScript { $_.name -like 'provisioners/steps/*' })
+foreach ($script in $holders) { Find-Line -Script $script -Grammar $grammar }
+$ran = @($holders | ForEach-Object -Process { Get-ProgramLine -Tree $_.tree } |
+    ForEach-Object -Process { $_.program })
+foreach ($program in $grammar.PSObject.Properties.Name | Where-Object -FilterScript { $_ -notin $ran }) {
+    "programs.json: no script runs $program"
+}
+Find-Lost -Folder "$PSScriptRoot/../../provisioners" -Kept (& $read 'kept')

@@ -6,6 +6,8 @@ BeforeAll {
     Import-Module -Name "$PSScriptRoot/Traps.psm1"
     Import-Module -Name "$PSScriptRoot/Calls.psm1"
     Import-Module -Name "$PSScriptRoot/Abilities.psm1"
+    Import-Module -Name "$PSScriptRoot/Laws.psm1"
+    Import-Module -Name "$PSScriptRoot/Lines.psm1"
     $script:good = @'
 $x = "$env:A ${path}: $script:Task $a::b $(Get-Thing)"
 $script:Task = 'x'
@@ -18,9 +20,11 @@ function Get-One {
     param([Parameter(Mandatory)] [string] $Path)
     Get-Item -LiteralPath $Path
 }
-$y = Resolve-Thing -Name 'x' -ErrorAction SilentlyContinue
+$y = Get-NetFirewallRule -Name 'x' -ErrorAction Stop
+$z = Get-Command -Name 'x' -ErrorAction SilentlyContinue
+$ProgressPreference = 'SilentlyContinue'
 
-'@.Replace('Resolve-Thing', 'Get-NetFirewallRule')
+'@
     # All rules for one script but those that compare several.
     function Find-Planted {
         param([string] $Text, [string] $Name = 'provisioners/engine/Planted.ps1')
@@ -36,6 +40,10 @@ $y = Resolve-Thing -Name 'x' -ErrorAction SilentlyContinue
             Find-Leak -Script $script -Known $known
             Find-Unread -Script $script
             Find-Call -Script $script -Known $known
+            Find-Layout -Script $script
+            Find-Refused -Script $script
+            Find-Swallowed -Script $script
+            Find-AwaitedTime -Script $script
         )
     }
 }
@@ -55,7 +63,7 @@ Describe 'Traps of 5.1' {
         @{ text = '$x = (Get-Thing)[0]'; wanted = 'may give nothing' }
         @{ text = '(Get-Thing).Start()'; wanted = 'may give nothing' }
         @{ text = '$x = Get-NetFirewallRule -Name ''x'''; wanted = 'needs -ErrorAction Stop' }
-        @{ text = 'Register-ScheduledTask -TaskName ''x'' -ErrorAction SilentlyContinue'; wanted = 'needs -Error' }
+        @{ text = 'Register-ScheduledTask -TaskName ''x'' -ErrorAction Ignore'; wanted = 'needs -Error' }
         @{ text = '$x = Get-FileHash -LiteralPath ''x'''; wanted = 'needs -ErrorAction Stop' }
         @{ text = '$Task = 1'; wanted = 'at script level' }
         @{ text = 'foreach ($task in 1, 2) { $task }'; wanted = 'at script level' }
@@ -76,6 +84,17 @@ Describe 'Traps of 5.1' {
         @{ text = '. ''other.ps1'''; wanted = 'run directly' }
         @{ text = 'Start-Process -FilePath ''x'''; wanted = 'not used here' }
         @{ text = 'function Get-Ones { 1 }'; wanted = 'is a plural' }
+        @{ text = '$x = ''' + [char]233 + ''''; wanted = 'not ASCII' }
+        @{ text = "`$x = 1`r"; wanted = 'a carriage return' }
+        @{ text = "`$x =`t1"; wanted = 'a tabulator' }
+        @{ text = "`$x = 1`n" * 250; wanted = ' lines, at most 250' }
+        @{ text = '[IO.Compression.ZipFile]::CreateFromDirectory(''a'', ''b'')'; wanted = 'puts backslashes' }
+        @{ text = '[Console]::Out.Write(''x'')'; wanted = 'a remote session does not carry it' }
+        @{ text = 'Stop-Service -Name ''x'''; wanted = 'Wait-ServiceState asks' }
+        @{ text = '$x = Get-LocalUser -Name ''x'' -ErrorAction SilentlyContinue'; wanted = 'Get-Existing' }
+        @{ text = '$x = @{ ErrorAction = ''SilentlyContinue'' }'; wanted = 'Get-Existing names it' }
+        @{ text = 'do { 1 } while ([DateTime]::UtcNow -lt $end)'; wanted = 'a Stopwatch counts on' }
+        @{ text = 'while ((Get-Date) -lt $end) { 1 }'; wanted = 'a Stopwatch counts on' }
         @{ text = 'function Get-ChildItem { 1 }'; wanted = 'hides a command' }
         @{
             text = 'function Get-Two { [CmdletBinding()] param([string] $Name) 2 }'
@@ -153,6 +172,76 @@ Describe 'What several scripts have in common' {
         }
         $long = & $ability 'Get-Thing' '' ("    1`n" * 16)
         Compare-Ability -Windows $long -Simulated $long -Called 'Get-Thing' | Should -BeLike '*has 16 lines'
+    }
+}
+
+Describe 'Laws of Windows' {
+    # Settings of the analyzer with a list of severities leave errors of the parser out.
+    It 'finds what does not parse' {
+        Find-Syntax -Script (New-Script -Name 'x' -Text $script:good) | Should -BeNullOrEmpty
+        foreach ($text in 'if ($a) {', '"no $path: here"') {
+            Find-Syntax -Script (New-Script -Name 'x' -Text $text) | Should -BeLike 'x:1: *'
+        }
+    }
+
+    It 'finds a script without a line end at its end' {
+        Find-Layout -Script (New-Script -Name 'x' -Text '$x = 1') | Should -BeLike '*:1: no line end at the end'
+    }
+
+    It 'finds what a session of the network may not in <_>' -ForEach 'Add-WindowsCapability -Online', 'wusa.exe' {
+        Find-NetworkSession -Script (New-Script -Name 'x' -Text $_) | Should -BeLike '*run it as SYSTEM'
+        Find-NetworkSession -Script (New-Script -Name 'x' -Text "$_ 'S-1-5-18'") | Should -BeNullOrEmpty
+    }
+
+    It 'finds a command of Windows'' own that a remote session may not' {
+        $script = New-Script -Name 'x' -Text 'Add-WindowsCapability -Online -Name ''x'''
+        Find-Refused -Script $script | Should -BeLike '*Invoke-AsSystem starts Dism.exe'
+    }
+
+    It 'finds a text that was lost' {
+        [IO.File]::WriteAllText("$TestDrive/x.ps1", 'kept')
+        $kept = 'kept', 'lost' | ForEach-Object { [pscustomobject]@{ file = 'x.ps1'; text = $_; without = 'y' } }
+        Find-Lost -Folder $TestDrive -Kept $kept | Should -Be 'x.ps1: no `lost`: y'
+    }
+}
+
+Describe 'Lines of programs' {
+    BeforeAll {
+        $script:grammar = [IO.File]::ReadAllText("$PSScriptRoot/programs.json") | ConvertFrom-Json
+        $script:lines = @'
+function Set-One {
+    $arguments = @('int', 'ipv4', 'set', 'dynamicport', $Protocol) + @("start=$Start", "num=$Count")
+    $null = Invoke-Native -Program "$script:System32\netsh.exe" -Arguments $arguments
+    $program = "$script:System32\wusa.exe"
+    $line = "`"$Package`" /quiet /norestart"
+    $arguments = @('-cf', $Archive)
+    foreach ($one in $Folders) { $arguments += @('-C', $one) }
+    @{ program = "$script:System32\tar.exe"; arguments = $arguments }
+    $set = @("proxy-server=$server")
+    if ($bypass) { $set += "bypass-list=$bypass" }
+    $null = & "$env:SystemRoot\System32\netsh.exe" winhttp set proxy @set
+    & "$env:SystemRoot\System32\bcdedit.exe" /ems $current on 2>&1
+}
+
+'@
+    }
+
+    It 'takes those that their documents have' {
+        $script = New-Script -Name 'x' -Text $lines
+        @(Get-ProgramLine -Tree $script.tree).Count | Should -Be 5
+        Find-Line -Script $script -Grammar $grammar | Should -BeNullOrEmpty
+    }
+
+    It 'finds <wrong>' -ForEach @(
+        @{ right = '"num=$Count"'; wrong = '"number=$Count"' }
+        @{ right = '/norestart'; wrong = '/norestrat' }
+        @{ right = '''-cf'', $Archive'; wrong = '"-cf$Archive"' }
+        @{ right = 'bypass-list='; wrong = 'bypas-list=' }
+        @{ right = '/ems $current'; wrong = '/em $current' }
+        @{ right = 'wusa.exe'; wrong = 'wuza.exe' }
+    ) {
+        $script = New-Script -Name 'x' -Text $lines.Replace($right, $wrong)
+        @(Find-Line -Script $script -Grammar $grammar).Count | Should -Be 1
     }
 }
 

@@ -18,6 +18,7 @@ function New-Script {
         text = $Text
         tree = $tree
         tokens = $tokens
+        errors = $errors
         nodes = @($tree.FindAll({ $true }, $true))
         functions = @($tree.FindAll({ $args[0] -is [Management.Automation.Language.FunctionDefinitionAst] },
             $true))

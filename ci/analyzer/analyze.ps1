@@ -5,13 +5,11 @@ Judges every PowerShell of the repository by PSScriptAnalyzer and by rules of it
 PSScriptAnalyzer holds scripts and texts against Windows PowerShell 5.1 on Server 2019, as
 PSScriptAnalyzerSettings.psd1 says; the rules in this folder know what it cannot say. Each finding is a line; the
 exit code is their number, at most 100.
-.PARAMETER More
-Folder of further texts, which something else wrote.
 .EXAMPLE
 pwsh -NoProfile -File ci/analyzer/analyze.ps1
 #>
 [CmdletBinding()]
-param([string] $More = '')
+param()
 Set-StrictMode -Version 3.0
 $ErrorActionPreference = 'Stop'
 $ProgressPreference = 'SilentlyContinue'
@@ -26,11 +24,6 @@ $folders = 'provisioners', 'tests/guest', 'manifests/cluster', 'packer'
 $trees = @{}
 foreach ($folder in $folders) { $trees[$folder] = @(Read-Script -Folder $folder) }
 $texts = @(Read-Text)
-if ($More) {
-    $texts += foreach ($file in Get-ChildItem -LiteralPath $More -File) {
-        New-Script -Name $file.Name -Text ([IO.File]::ReadAllText($file.FullName))
-    }
-}
 
 # The analyzer judges files: texts are written where their names can be told.
 $folder = Join-Path -Path ([IO.Path]::GetTempPath()) -ChildPath "imagegen-texts-$PID"

@@ -7,9 +7,9 @@ use regex_lite::Regex;
 use serde::Deserialize;
 
 use super::assert_none;
+use super::resources::list_functions;
 use super::results::{Outcome, read_results};
-use super::rules::commands;
-use super::script::{functions, known, root, scripts_below};
+use crate::support::root;
 use crate::wine::list_cases;
 
 /// What a cell begins with where nothing shows the law.
@@ -42,13 +42,8 @@ fn read_laws() -> Vec<Law> {
 
 /// Functions of `engine/windows`, the abilities of the guest.
 fn list_abilities() -> BTreeSet<String> {
-    let mut abilities = BTreeSet::new();
-    for script in scripts_below("provisioners") {
-        if script.is_platform() {
-            abilities.extend(functions(&script).into_iter().map(|(name, _)| name));
-        }
-    }
-    abilities
+    let functions = list_functions("provisioners/engine/windows");
+    functions.into_iter().map(|it| it.name).collect()
 }
 
 /// What shows laws: results of the simulation where it ran, cases of Wine, and the text of each suite of `real.ps1`.
@@ -72,15 +67,8 @@ impl Shown {
 }
 
 fn read_shown() -> Shown {
-    let mut suites = BTreeMap::new();
-    for script in scripts_below("tests/guest")
-        .iter()
-        .filter(|it| it.is_suite())
-    {
-        for (name, node) in functions(script) {
-            suites.insert(name, script.of(node).to_owned());
-        }
-    }
+    let functions = list_functions("tests/guest/real").into_iter();
+    let suites = functions.map(|it| (it.name, it.text)).collect();
     Shown {
         simulation: read_results(),
         wine: list_cases(),
@@ -223,26 +211,6 @@ fn each_defect_of_a_law_is_found() {
     assert!(found.contains("Write-SerialLine: no law"), "{found}");
 }
 
-/// Suites of the real Windows are for both editions. They call abilities with parameters that those have.
-#[test]
-fn suites_of_the_real_windows_use_abilities_that_are_there() {
-    let mut scripts = scripts_below("provisioners");
-    let names = scripts.len();
-    scripts.extend(
-        scripts_below("tests/guest")
-            .into_iter()
-            .filter(|it| it.is_suite() || it.is_shared()),
-    );
-    let known = known(&scripts);
-    let wrong = ["no command of 5.1", "no parameter", "needs -"];
-    let mut findings = Vec::new();
-    for script in &scripts[names..] {
-        let found = commands(script, &known).into_iter();
-        findings.extend(found.filter(|it| wrong.iter().any(|text| it.contains(text))));
-    }
-    assert_none(&findings);
-}
-
 /// A cell of the table: what shows the law, or why nothing does.
 fn format_cell(cell: &str) -> String {
     match cell.strip_prefix(NONE) {
@@ -294,46 +262,6 @@ fn check_table(name: &str, wanted: &str) {
         return;
     }
     assert_eq!(table, wanted, "UPDATE_GOLDEN=1 writes the table anew");
-}
-
-/// Each mend has laws of the list, and tests that are there.
-#[test]
-fn every_mend_has_a_law_and_a_test() {
-    let text = std::fs::read_to_string(root().join(TABLE)).expect(TABLE);
-    let (_, rest) = text.split_once("<!-- mends -->\n").expect("a mark");
-    let (table, _) = rest.split_once("<!-- end of mends -->\n").expect("a mark");
-    let laws: BTreeSet<String> = read_laws().into_iter().map(|law| law.id).collect();
-    let files = concat!(include_str!("laws.rs"), include_str!("catalogue.rs"));
-    let results = read_results();
-    let passed: Option<BTreeSet<&str>> = results.map(|all| {
-        all.iter()
-            .filter(|it| it.passed)
-            .map(Outcome::case)
-            .collect()
-    });
-    let quoted = Regex::new("`([^`]+)`").unwrap();
-
-    let mut numbers = Vec::new();
-    for row in table.lines().skip(2) {
-        let cells: Vec<&str> = row.trim_matches('|').split('|').map(str::trim).collect();
-        numbers.push(cells[0].to_owned());
-        let named = |cell: &str| -> Vec<String> {
-            let found = quoted.captures_iter(cell);
-            found.map(|it| it[1].to_owned()).collect()
-        };
-        for law in named(cells[1]) {
-            assert!(laws.contains(&law), "{row}: {law}");
-        }
-        let tests = named(cells[2]);
-        assert!(!tests.is_empty() && cells[3].len() > 20, "{row}");
-        for test in tests {
-            let is_case = passed.as_ref().is_none_or(|it| it.contains(test.as_str()));
-            let is_there = is_case || files.contains(&format!("fn {test}()"));
-            assert!(is_there, "{row}: {test}");
-        }
-    }
-    let wanted: Vec<String> = (1..=12).map(|number| number.to_string()).collect();
-    assert_eq!(numbers, wanted);
 }
 
 /// Cases by file, with the first sentence of each file.

@@ -8,9 +8,8 @@ use std::sync::OnceLock;
 use regex_lite::Regex;
 use serde_json::Value;
 
-use super::rules::model;
-use super::script::root;
-use crate::support::Test;
+use super::resources::list_types;
+use crate::support::{Test, root};
 
 /// A test of a case, `CASE.TEST`, and how it ended.
 pub(super) struct Outcome {
@@ -205,7 +204,7 @@ fn faults_apply_and_name_cases_that_are_there() {
         faults += 1;
     }
     assert!(faults >= 40, "{faults}");
-    for kind in model().keys() {
+    for kind in list_types().keys() {
         let file = format!("b/provisioners/resources/{kind}.ps1");
         assert!(patched.contains(&file), "{kind}");
     }

@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 use super::Build;
 use crate::bake::simulation;
 use crate::cloudbase::{run, write_settings};
+use crate::support::powershell::judge_powershell;
 use crate::support::{Test, needs, root};
 
 /// Templates with the notes that Packer writes, and others with the same names.
@@ -342,11 +343,7 @@ fn the_real_program_tests_a_clone_and_deletes_it() {
     }
 
     let script = read_user_data(&test);
-    let mut parser = tree_sitter::Parser::new();
-    let language = tree_sitter_powershell::LANGUAGE.into();
-    parser.set_language(&language).expect("language");
-    let tree = parser.parse(&script, None).expect("tree");
-    assert!(!tree.root_node().has_error(), "{script}");
+    judge_powershell(&[&script]);
     let Some(environments) = crate::cloudbase::environments() else {
         return;
     };

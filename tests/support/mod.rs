@@ -3,6 +3,7 @@
 pub mod archives;
 pub mod passed;
 pub mod planned;
+pub mod powershell;
 pub mod programs;
 pub mod readme;
 pub mod server;
