@@ -27,7 +27,6 @@ use crate::model::kubernetes::{
 use crate::model::line::Minor;
 use crate::model::pod_network::PodNetwork;
 use crate::model::rules::{Contents, Rules};
-use crate::model::vulnerability::Vulnerabilities;
 use crate::model::windows::{WindowsRelease, WindowsSupport};
 
 pub use error::CatalogError;
@@ -43,7 +42,6 @@ const FLAGS: &str = "kubernetes/flags.json";
 const RULES: &str = "rules.json";
 const FEATURES: &str = "features.json";
 const CONTENTS: &str = "contents.json";
-const VULNERABILITIES: &str = "vulnerabilities.json";
 
 /// Tables that decide about every image, whatever its target and line.
 pub const TABLES: [&str; 4] = [FLAGS, RULES, FEATURES, CONTENTS];
@@ -244,14 +242,6 @@ impl Catalog {
     /// The file is missing or not a table of features.
     pub fn load_features(&self) -> Result<Arc<Features>, CatalogError> {
         self.share_json(FEATURES)
-    }
-
-    /// Known vulnerabilities of components.
-    ///
-    /// # Errors
-    /// The file is missing or of another form.
-    pub fn load_vulnerabilities(&self) -> Result<Arc<Vulnerabilities>, CatalogError> {
-        self.share_json(VULNERABILITIES)
     }
 
     /// # Errors

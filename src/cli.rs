@@ -125,7 +125,7 @@ pub enum Verb {
   imagegen verify imagegen-out/node --key cosign.pub \\
       --attestation imagegen-out/node/attestations/provenance.sigstore.json")]
     Attest(AttestArgs),
-    /// Write one HTML page about an image, or about all: proofs, checks, timeline, vulnerabilities, changes
+    /// Write one HTML page about an image, or about all: proofs, checks, timeline, changes
     #[command(after_help = "Examples:
   imagegen report imagegen-out/node
   imagegen report --all --out images.html

@@ -121,10 +121,6 @@ fn list_types() -> Vec<(&'static str, Schema)> {
         ("target-record", schema_for!(TargetRecord)),
         ("target-windows", schema_for!(TargetReleases)),
         ("verify", schema_for!(crate::inspect::VerifyOutput)),
-        (
-            "vulnerabilities",
-            schema_for!(crate::model::vulnerability::Vulnerabilities),
-        ),
         ("workspace", schema_for!(crate::render::WorkspaceRecord)),
         ("writes", schema_for!(Vec<ForeignWrite>)),
         ("windows", schema_for!(WindowsRelease)),

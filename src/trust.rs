@@ -8,7 +8,6 @@ mod gate;
 mod lint;
 mod own_files;
 mod own_texts;
-mod severity;
 mod subject;
 mod subjects;
 mod support;

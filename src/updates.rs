@@ -25,7 +25,6 @@ use crate::model::evidence::ProofKind;
 use crate::model::line::Minor;
 use crate::model::plan::{Plan, PlannedArtifact};
 use crate::model::upstream::UpstreamError;
-use crate::model::vulnerability::Exposure;
 use crate::resolve::{KUBERNETES, plan_artifact};
 use crate::trust::parse_origin;
 use crate::ui::Printer;
@@ -56,9 +55,6 @@ pub struct OutdatedOutput {
     /// Why `lock --update` leaves it where it is.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub held: Option<String>,
-    /// Known vulnerabilities of the planned version.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub vulnerabilities: Vec<String>,
 }
 
 /// One row of `imagegen outdated`.
@@ -188,18 +184,6 @@ impl Upstreams<'_> {
         )
     }
 
-    /// Ids of the catalog's vulnerabilities that the planned version has.
-    fn list_flaws(&self, subject: &UpdateCandidate<'_>) -> Result<Vec<String>> {
-        let mut ids = Vec::new();
-        for flaw in &self.trees.catalog.load_vulnerabilities()?.vulnerabilities {
-            let exposure = flaw.find_exposure(subject.artifact);
-            if matches!(exposure, Some(Exposure::Affected { .. })) {
-                ids.push(flaw.id.clone());
-            }
-        }
-        Ok(ids)
-    }
-
     fn check_release(&self, subject: &UpdateCandidate<'_>) -> Result<OutdatedOutput> {
         let planned = &subject.artifact.version;
         let mut row = OutdatedOutput {
@@ -209,7 +193,6 @@ impl Upstreams<'_> {
             proof: None,
             newest: None,
             held: self.hold_reason(subject),
-            vulnerabilities: self.list_flaws(subject)?,
         };
         let Some(upstream) = &subject.component.definition.upstream else {
             row.held = row

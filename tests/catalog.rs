@@ -96,17 +96,6 @@ fn small() -> BTreeMap<String, Value> {
         "pause": [{ "kubernetes": "*", "kubeadm": "p:1", "image": "p:1", "source": SOURCE }],
         "pauseImages": { "images": [{ "image": "p:1", "builds": [17763] }], "source": SOURCE }
     });
-    let flaw = json!({
-        "id": "CVE-1", "modified": "2026-01-01T00:00:00Z", "summary": "s",
-        "severity": [{ "type": "CVSS_V3", "score": "CVSS:3.1/AV:N" }],
-        "affected": [{
-            "package": { "ecosystem": "Go", "name": "x" },
-            "ranges": [{ "type": "SEMVER", "events": [{ "introduced": "0" }, { "fixed": "1.20.1" }, { "introduced": "1.21.0" }, { "fixed": "1.21.1" }] }],
-            "ecosystem_specific": { "components": ["containerd"] }
-        }],
-        "references": [{ "type": "ADVISORY", "url": SOURCE }],
-        "database_specific": { "severity": "high", "score_tenths": 88, "source": SOURCE }
-    });
     let line = |minor: &str| json!({ "minor": minor, "patches": [format!("{minor}.0"), format!("{minor}.1")], "source": SOURCE });
     let survey = |minor: &str| json!({ "minor": minor, "release": format!("{minor}.0") });
     let programs = json!({
@@ -141,7 +130,6 @@ fn small() -> BTreeMap<String, Value> {
             json!({ "groups": [{ "name": "containerd", "alternatives": [[{ "component": "containerd" }]], "reason": "r", "source": SOURCE }] }),
         ),
         ("features.json", json!({ "features": [] })),
-        ("vulnerabilities.json", json!({ "vulnerabilities": [flaw] })),
         ("rules.json", json!({ "refusals": [] })),
     ]
     .into_iter()

@@ -7,7 +7,6 @@ use crate::support::{Test, needs, root};
 mod attest;
 mod diff;
 mod errors;
-mod flaws;
 mod git;
 mod history;
 mod once;

@@ -87,12 +87,6 @@ fn names_of_plan(flags: &str) -> BTreeSet<String> {
     }
     for warning in plan["warnings"].as_array().expect("warnings") {
         names.insert(warning["id"].as_str().expect("id").to_owned());
-        names.extend(
-            warning["subject"]
-                .as_str()
-                .filter(|it| it.starts_with("CVE-"))
-                .map(str::to_owned),
-        );
     }
     names.extend(
         plan["selection"]["variables"]

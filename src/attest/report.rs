@@ -29,7 +29,6 @@ pub struct ImagePage {
     pub failures: Vec<ResourceRow>,
     pub warnings: Vec<PageNote>,
     pub waived: Vec<PageNote>,
-    pub flaws: Vec<FlawRow>,
     pub changes: Option<PageChanges>,
     pub documents: Vec<PageNote>,
     pub program: String,
@@ -124,17 +123,6 @@ pub struct PageNote {
 }
 
 #[derive(Debug, Clone, Serialize)]
-pub struct FlawRow {
-    pub id: String,
-    pub severity: String,
-    pub component: String,
-    pub state: &'static str,
-    pub tone: &'static str,
-    pub detail: String,
-    pub url: String,
-}
-
-#[derive(Debug, Clone, Serialize)]
 pub struct PageChanges {
     pub from: String,
     pub components: Vec<ChangeRow>,
@@ -160,7 +148,6 @@ pub struct FleetPage {
     pub missing: usize,
     pub groups: Vec<FleetGroup>,
     pub failed: usize,
-    pub affected: usize,
     pub outdated: usize,
     pub program: String,
 }
@@ -187,9 +174,6 @@ pub struct FleetRow {
     pub last: String,
     pub last_time: String,
     pub tone: &'static str,
-    pub flaws: Vec<FlawRow>,
-    /// Why vulnerabilities are not listed; empty if they are.
-    pub flaw_note: String,
     pub newer: String,
 }
 

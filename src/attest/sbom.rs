@@ -2,7 +2,6 @@
 
 mod cyclonedx;
 mod spdx;
-mod vex;
 
 use std::collections::BTreeMap;
 
@@ -11,7 +10,6 @@ use serde_json::Value;
 use crate::base::digest::sha256_hex;
 use crate::base::program::ProgramVersion;
 use crate::lock::Lock;
-use crate::model::vulnerability::Vulnerability;
 
 use super::inventory::Item;
 
@@ -25,8 +23,6 @@ pub struct BillOfMaterials<'a> {
     /// SHA-256 of the lockfile.
     pub lock_digest: String,
     pub items: Vec<Item>,
-    /// Known vulnerabilities of the catalog.
-    pub flaws: &'a [Vulnerability],
     /// Files of the image with size and digest, and its identifiers; of an image that was baked.
     pub baked: Option<&'a Value>,
     /// RFC 3339; the end of the bake or `SOURCE_DATE_EPOCH`. None for a lockfile alone.

@@ -61,7 +61,6 @@ macro_rules! choice {
         }
     };
 }
-pub(crate) use choice;
 
 choice!(
     /// Program that runs the containers.

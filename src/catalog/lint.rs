@@ -4,7 +4,6 @@
 //! up behind a real SHA-1. Each rule has a failing example in the tests.
 
 mod components;
-mod flaws;
 mod lines;
 mod programs;
 mod sources;
@@ -73,7 +72,6 @@ pub fn lint_catalog(catalog: &Catalog) -> Vec<Finding> {
         lint_contents(&mut report, &contents);
     }
     lint_networks(&mut report);
-    flaws::lint_flaws(&mut report);
     report.accept_file("features.json", catalog.load_features());
     if let Some(rules) = report.accept_file("rules.json", catalog.load_rules()) {
         for rule in rules.refusals.iter().chain(&rules.warnings) {

@@ -84,13 +84,9 @@ fn format_release(row: &OutdatedOutput) -> String {
         (None, Some(proof)) => format!("provable by {}", proof.as_str()),
         (None, None) => String::new(),
     };
-    let flaws = match row.vulnerabilities.as_slice() {
-        [] => String::new(),
-        ids => format!(" affected: {}", ids.join(", ")),
-    };
     let (newer, newest) = (text(&row.newer), text(&row.newest));
     let line = format!(
-        "{:<28} {:<14} {newer:<14} {newest:<14} {note}{flaws}",
+        "{:<28} {:<14} {newer:<14} {newest:<14} {note}",
         row.name, row.planned
     );
     format!("{}\n", line.trim_end())

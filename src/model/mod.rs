@@ -38,5 +38,4 @@ pub mod target_record;
 pub mod upstream;
 pub mod value_form;
 pub mod variable;
-pub mod vulnerability;
 pub mod windows;

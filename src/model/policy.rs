@@ -8,7 +8,6 @@ use serde::{Deserialize, Serialize};
 use super::component::Confidence;
 use super::evidence::{ProofKind, StatementKind, Verdict};
 use super::mirrors::Mirrors;
-use super::vulnerability::Rating;
 use crate::base::choice::words;
 use crate::base::url::{HttpUrl, normalize_host};
 use crate::base::value::{HostPattern, Sha256, StepId};
@@ -59,12 +58,6 @@ pub struct Policy {
     /// How well a digest must be attested that the catalog pins.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub minimum_confidence: Option<Confidence>,
-    /// Refuse a Kubernetes release that its line's security floor excludes.
-    #[serde(default)]
-    pub refuse_below_security_floor: bool,
-    /// Refuse a component with a known vulnerability that is rated worse: `low`, `medium`, `high` or `critical`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub maximum_severity: Option<Rating>,
     /// Refuse a base image that the platform chooses anew in each build, such as `latest`.
     #[serde(default)]
     pub refuse_floating_base_image: bool,

@@ -1,6 +1,5 @@
 //! Inputs of a bill of materials beside the image: the Windows release of the catalog, and a time.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::Value;
@@ -14,7 +13,6 @@ use crate::catalog::Trees;
 use crate::diagnostic::{Error, Result};
 use crate::lock::Lock;
 use crate::model::image_version::ImageVersion;
-use crate::model::vulnerability::Vulnerabilities;
 use crate::selection::{SourceFolders, read_source_date, read_sources};
 
 /// Everything of a bill but the image.
@@ -22,7 +20,6 @@ use crate::selection::{SourceFolders, read_source_date, read_sources};
 pub struct BillSources {
     lock: Lock,
     windows: WindowsIdentity,
-    flaws: Arc<Vulnerabilities>,
     time: Option<String>,
 }
 
@@ -60,7 +57,6 @@ pub(super) fn read_bill_sources_of(image: &DescribedImage, trees: &Trees) -> Res
             build: windows.build,
             cpe: windows.cpe.clone(),
         },
-        flaws: trees.catalog.load_vulnerabilities()?,
         time,
     })
 }
@@ -85,7 +81,6 @@ pub fn list_bill<'a>(image: &'a DescribedImage, parts: &'a BillSources) -> BillO
         lock,
         lock_digest: sha256_hex(lock.encode().as_bytes()),
         items: list_items(image, lock, &parts.windows),
-        flaws: &parts.flaws.vulnerabilities,
         baked,
         time: parts.time.clone(),
         program: ProgramVersion::current(),

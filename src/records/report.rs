@@ -4,14 +4,13 @@ mod fleet;
 mod proofs;
 mod timeline;
 
-use std::cmp::Reverse;
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
 use crate::attest::diff::{ComponentChangeKind, DescribedImage, compare_images};
 use crate::attest::report::{
-    ChangeRow, DifferenceRow, FlawRow, ImageFileRow, ImagePage, PageChanges, PageChecks, PageError,
+    ChangeRow, DifferenceRow, ImageFileRow, ImagePage, PageChanges, PageChecks, PageError,
     PageFact, PageNote,
 };
 use crate::bake::{CHECK_REPORT, CheckReport, REPORT_PAGE};
@@ -22,8 +21,7 @@ use crate::catalog::Trees;
 use crate::diagnostic::{ErrorReport, Result};
 use crate::guest::GUEST_PLAN_FILE;
 use crate::io::fs;
-use crate::lock::{LOCK_FILE, Lock};
-use crate::model::vulnerability::{Exposure, Vulnerability};
+use crate::lock::LOCK_FILE;
 use crate::selection::{SourceFolders, read_sources};
 use crate::ui::Printer;
 use crate::workspace::IMAGE_RECORD;
@@ -186,44 +184,7 @@ fn describe_lock(
         let value = format_plain(value);
         add_fact(&mut page, "Base image", &format!("{name} = {value}"), true);
     }
-    page.flaws = list_flaws(lock, &trees.catalog.load_vulnerabilities()?.vulnerabilities);
     Ok(page)
-}
-
-/// Vulnerabilities that are about a component of the lock: those that it has first, the worst before others.
-fn list_flaws(lock: &Lock, known: &[Vulnerability]) -> Vec<FlawRow> {
-    let mut known: Vec<&Vulnerability> = known.iter().collect();
-    known.sort_by_key(|flaw| Reverse(flaw.database_specific.score_tenths));
-
-    let mut rows = Vec::new();
-    for flaw in known {
-        for artifact in &lock.artifacts {
-            let Some(exposure) = flaw.find_exposure(artifact) else {
-                continue;
-            };
-            let (state, tone, detail) = match exposure {
-                Exposure::Affected { fixed: Some(fixed) } => {
-                    ("affected", "bad", format!("fixed in {fixed}"))
-                }
-                Exposure::Affected { fixed: None } => {
-                    ("affected", "bad", "no release has the fix".to_owned())
-                }
-                Exposure::Fixed => ("fixed", "good", flaw.summary.clone()),
-                Exposure::NotAffected { reason } => ("not affected", "good", reason),
-            };
-            rows.push(FlawRow {
-                id: flaw.id.clone(),
-                severity: flaw.database_specific.severity.as_str().to_owned(),
-                component: artifact.title(),
-                state,
-                tone,
-                detail,
-                url: flaw.find_page().to_owned(),
-            });
-        }
-    }
-    rows.sort_by_key(|row| row.tone != "bad");
-    rows
 }
 
 fn add_fact(page: &mut ImagePage, name: &str, value: &str, code: bool) {

@@ -246,6 +246,27 @@ fn find_empty(path: &str, value: &Value) -> Option<(String, &'static str)> {
     None
 }
 
+/// Fields of earlier policies, and what does their work now.
+const REPLACED: [(&str, &str); 2] = [
+    (
+        "refuseBelowSecurityFloor",
+        "write `\"refuseUnsupported\": true`, which refuses what its publisher mends no longer",
+    ),
+    (
+        "maximumSeverity",
+        "let a scanner with a current list read the bill of materials (`imagegen sbom`), and write `\"refuseUnsupported\": true`",
+    ),
+];
+
+fn name_replacement(error: Error) -> Error {
+    let text = error.to_string();
+    let mut replaced = REPLACED.iter();
+    match replaced.find(|(name, _)| text.contains(&format!("`{name}`"))) {
+        Some((_, remedy)) => Error::value(text, *remedy),
+        None => error,
+    }
+}
+
 /// The policy itself, before there is a plan to hold against it.
 ///
 /// # Errors
@@ -262,7 +283,8 @@ pub fn read_policy(named: &NamedPolicy) -> Result<Policy> {
         )),
         Some(path) => {
             let bytes = read_input("--policy", path)?;
-            let mut policy: Policy = json::parse_json(&path.display().to_string(), &bytes)?;
+            let mut policy: Policy = json::parse_json(&path.display().to_string(), &bytes)
+                .map_err(|error| name_replacement(error.into()))?;
             refuse_empty(path, &bytes)?;
             if let Some(roots) = policy
                 .signed_scripts

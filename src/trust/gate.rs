@@ -21,7 +21,6 @@ use super::confidence::{
     check_confidence, check_foreign_digests, check_proven_confidence, check_stated_digest,
     find_record,
 };
-use super::severity::check_severity;
 use super::subject::{Subject, list_mirrors};
 use super::subjects::list_subjects;
 use super::transport::{check_addresses, check_transport};
@@ -147,7 +146,6 @@ pub fn check_plan(policy: &Policy, plan: &Plan, catalog: &Catalog) -> Result<(),
     );
     findings.extend(check_base_image(policy, plan));
     findings.extend(check_proxies(policy, plan));
-    findings.extend(check_severity(policy, plan, catalog));
     if policy.refuse_floating_base_image {
         let floating = plan
             .choice_warnings

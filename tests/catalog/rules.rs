@@ -219,18 +219,6 @@ fn rules_of_lines_find_what_is_wrong() {
             "`pause`: pause image: `<1.21` and `>=1.20` overlap [overlapping-ranges]",
         ),
         (
-            "vulnerabilities.json",
-            "/vulnerabilities/0/affected/0/ecosystem_specific/components",
-            json!(["nothing"]),
-            "CVE-1: no components/nothing.json [dangling-reference]",
-        ),
-        (
-            "vulnerabilities.json",
-            "/vulnerabilities/0/affected/0/ranges/0/events",
-            json!([{ "introduced": "0" }, { "introduced": "1.21.0" }, { "fixed": "1.20.1" }]),
-            "each `introduced` before its `fixed` [order]",
-        ),
-        (
             support,
             "/pause/0/source",
             json!("windows-node-spec 4.2"),

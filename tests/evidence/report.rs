@@ -222,10 +222,9 @@ fn nothing_is_called_proven_that_a_failed_build_did_not_verify() {
     test.bare().prints("report --all --from o --out fleet.html");
     let text = test.text("fleet.html");
     for part in [
-        "0 images, 1 with a failed last build, 0 with known vulnerabilities",
+        "0 images, 1 with a failed last build",
         "Without an image: 1.",
         "failed: offline",
-        "no image",
     ] {
         assert!(text.contains(part), "{part}");
     }
@@ -252,12 +251,10 @@ fn the_page_of_many_names_age_holes_and_newer_releases() {
     test.bare().prints("report --all --from o --from fleet");
     let text = test.text("report.html");
     for part in [
-        "2 images, 0 with a failed last build, 1 with known vulnerabilities",
+        "2 images, 0 with a failed last build",
         "Kubernetes 1.20, Windows 2019",
         "end of life since 2022-02-28",
         "2191 days",
-        "not known: no lockfile",
-        "CVE-2023-5528",
         "As of <span class=\"whole\">2026-01-01T00:00:00Z</span>",
     ] {
         assert!(text.contains(part), "{part}");
@@ -266,37 +263,8 @@ fn the_page_of_many_names_age_holes_and_newer_releases() {
         check_page(&seen);
         has(&seen, "heading", "Node images");
         has(&seen, "region", "Images of Kubernetes 1.20, Windows 2019");
-        has(&seen, "link", "CVE-2023-5528");
         has(&seen, "rowheader", "second");
         has(&seen, "StaticText", "supported until 2027-06-28");
-    }
-}
-
-/// A lockfile that this program cannot read says so in the row of its image.
-#[test]
-fn a_lockfile_of_another_schema_does_not_end_the_page_of_many() {
-    let mut test = Test::new();
-    for name in ["good", "other"] {
-        let record = json!({
-            "schema": "imagegen.dev/image/v1", "imageVersion": name, "target": "openstack", "windows": "2022",
-            "kubernetes": "1.36.0", "lock": "0".repeat(64), "started": "2020-01-01T00:00:00Z",
-            "finished": "2020-01-01T00:00:00Z", "builtBy": {"version": "0.1.0", "catalog": "0".repeat(64)},
-            "artifacts": [{"builder": "b", "id": "a"}], "checked": 7,
-        });
-        let path = format!("imagegen-out/{name}/builds/1/image.json");
-        test = test.file(&path, &record.to_string());
-    }
-    let lock = r#"{"schema": "imagegen.dev/lock/v0"}"#;
-    let test = test.file("imagegen-out/other/builds/1/imagegen.lock.json", lock);
-    test.prints("report --all");
-    let text = test.text("report.html");
-    for part in [
-        "good",
-        "not known: no lockfile",
-        "other",
-        "imagegen.dev/lock/v0",
-    ] {
-        assert!(text.contains(part), "{part}");
     }
 }
 
@@ -359,7 +327,7 @@ fn a_lockfile_has_a_page_before_its_image() {
     test.prints("render --target host --k8s 1.31.4 --out w");
     test.prints("report w/imagegen.lock.json --out p.html --scan-command cat");
     let text = test.text("p.html");
-    for part in ["planned", "CVE-2024-9042", "affected", "fixed in 1.31.5"] {
+    for part in ["planned", "kubernetes-node", "1.31.4"] {
         assert!(text.contains(part), "{part}");
     }
     let ran = test.run_with("report w --out p.html --scan-command false");

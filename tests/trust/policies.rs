@@ -27,7 +27,16 @@ fn a_policy_says_rule_artifact_and_remedy() {
             r#"{"name": "p", "refuseBelowSecurityFloor": true}"#,
             "--k8s 1.20.0",
             3,
-            &["CVE-", "[policy-refuse-below-security-floor]"],
+            &[
+                "unknown key `refuseBelowSecurityFloor`",
+                "hint: write `\"refuseUnsupported\": true`",
+            ],
+        ),
+        (
+            r#"{"name": "p", "maximumSeverity": "high"}"#,
+            "--k8s 1.20.0",
+            3,
+            &["unknown key `maximumSeverity`", "`imagegen sbom`"],
         ),
         (
             r#"{"name": "p", "minimumConfidence": "authoritative"}"#,

@@ -317,7 +317,7 @@ fn what_is_named_and_not_used_is_refused() {
         assert_eq!(ran.code, Some(code), "{line}: {}{}", ran.stdout, ran.stderr);
         assert!(ran.stderr.contains(said), "{line}: {}", ran.stderr);
     }
-    let floor = json!({"name": "ours", "refuseBelowSecurityFloor": true});
+    let floor = json!({"name": "ours", "refuseUnsupported": true});
     run_attacks(vec![attack(
         "an older kubelet than the release",
         json!({"components": {"kubelet": "1.30.0"}}),

@@ -5,7 +5,6 @@ use serde_json::{Value, json};
 use crate::model::evidence::{UNPROVEN, Verdict};
 
 use super::super::inventory::{Item, ItemKind};
-use super::vex::list_vulnerabilities;
 use super::{BillOfMaterials, GoModule, keep_filled};
 
 const IMAGE: &str = "image";
@@ -46,7 +45,6 @@ pub fn format_cyclonedx(bill: &BillOfMaterials<'_>) -> Value {
         "dependencies": dependencies,
         // Windows itself consists of more than is listed.
         "compositions": [{ "aggregate": "incomplete", "assemblies": [IMAGE] }],
-        "vulnerabilities": list_vulnerabilities(bill, &modules),
     }))
 }
 

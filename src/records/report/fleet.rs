@@ -3,23 +3,20 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use crate::attest::report::{FlawRow, FleetGroup, FleetPage, FleetRow};
+use crate::attest::report::{FleetGroup, FleetPage, FleetRow};
 use crate::base::program::ProgramVersion;
 use crate::base::text::format_path;
 use crate::base::version::Version;
 use crate::catalog::{Catalog, Trees};
 use crate::diagnostic::Result;
-use crate::io::{clock, fs};
-use crate::lock::{LOCK_FILE, Lock};
+use crate::io::clock;
 use crate::model::line::Minor;
 use crate::model::support::Day;
-use crate::model::vulnerability::Vulnerability;
 use crate::selection::read_time;
 
 use super::super::bill::{format_time, parse_time};
 use super::super::history::{BuildHistory, BuildState, HistoryEntry, RecordSource, find_workspace};
 use super::super::image::ImageRecord;
-use super::list_flaws;
 
 /// A workspace of one source; records that are alone at a URL have the name of their image instead.
 type ImageKey<'a> = (&'a RecordSource, PathBuf);
@@ -36,7 +33,6 @@ struct Newest<'a> {
 /// The catalog cannot be read, or `SOURCE_DATE_EPOCH` is no time.
 pub fn describe_fleet(history: &BuildHistory, trees: &Trees) -> Result<FleetPage> {
     let now = read_time()?;
-    let known = &trees.catalog.load_vulnerabilities()?.vulnerabilities;
     let today = Day::from_time(now);
     let mut groups: BTreeMap<(Option<Minor>, String), Vec<FleetRow>> = BTreeMap::new();
     let mut page = FleetPage {
@@ -48,9 +44,8 @@ pub fn describe_fleet(history: &BuildHistory, trees: &Trees) -> Result<FleetPage
         let record = &newest.image.unwrap_or(newest.last).record;
         let version: Option<Version> = record.kubernetes.parse().ok();
         let minor = version.as_ref().and_then(Minor::from_release);
-        let row = describe_row(&name, &newest, version.as_ref(), now, known, trees)?;
+        let row = describe_row(&name, &newest, version.as_ref(), now, trees)?;
         page.failed += usize::from(newest.last.record.error.is_some());
-        page.affected += usize::from(!row.flaws.is_empty());
         page.outdated += usize::from(!row.newer.is_empty());
         page.built += usize::from(newest.image.is_some());
         page.missing += usize::from(newest.image.is_none());
@@ -136,7 +131,6 @@ fn describe_row(
     newest: &Newest<'_>,
     version: Option<&Version>,
     now: u64,
-    known: &[Vulnerability],
     trees: &Trees,
 ) -> Result<FleetRow> {
     let image = newest.image.unwrap_or(newest.last);
@@ -151,8 +145,6 @@ fn describe_row(
         last: newest.last.state().to_string(),
         last_time: String::new(),
         tone: "good",
-        flaws: Vec::new(),
-        flaw_note: String::new(),
         newer: version.map_or_else(String::new, |version| find_newer(version, trees)),
     };
     if let Some(error) = &newest.last.record.error {
@@ -166,29 +158,9 @@ fn describe_row(
         "never".clone_into(&mut row.built);
         row.age.clear();
         row.newer.clear();
-        "no image".clone_into(&mut row.flaw_note);
         return Ok(row);
     }
-    let lock = Path::new(&image.place).join(LOCK_FILE);
-    match fs::read_text_if_exists(&lock)? {
-        Some(bytes) => match Lock::decode(&lock.display().to_string(), &bytes) {
-            Ok(lock) => row.flaws = list_affected(&lock, known),
-            Err(error) => row.flaw_note = format!("not known: {error}"),
-        },
-        None => "not known: no lockfile".clone_into(&mut row.flaw_note),
-    }
-    if row.flaws.is_empty() && row.flaw_note.is_empty() {
-        "none known".clone_into(&mut row.flaw_note);
-    }
     Ok(row)
-}
-
-/// Each vulnerability once, whatever number of components it is in.
-fn list_affected(lock: &Lock, known: &[Vulnerability]) -> Vec<FlawRow> {
-    let mut rows = list_flaws(lock, known);
-    rows.retain(|row| row.state == "affected");
-    rows.dedup_by(|one, other| one.id == other.id);
-    rows
 }
 
 /// The newest release of the same line that the catalog knows; empty if the image has it.

@@ -1,11 +1,9 @@
 //! Names of the catalog that stand beside a plan: lines, releases, features, settings, vulnerabilities, keys.
 
-use crate::base::value::ComponentName;
 use crate::catalog::{Keys, Trees, load_targets};
 use crate::diagnostic::Result;
 use crate::model::kubernetes::{KubernetesLine, NameRange};
 use crate::model::plan::Plan;
-use crate::model::vulnerability::{AffectedRange, RangeEvent};
 use crate::model::windows::{RegistrySetting, WindowsRelease};
 
 use super::{Explanation, NameIndex, normalize_name};
@@ -145,31 +143,8 @@ impl NameIndex {
             )];
             self.add("host access", &access.name, lines, &access.source);
         }
-        for flaw in &trees.catalog.load_vulnerabilities()?.vulnerabilities {
-            let mut lines = vec![flaw.summary.clone()];
-            let rating = &flaw.database_specific;
-            let score = flaw.severity.first().map_or("", |it| it.score.as_str());
-            lines.push(format!("severity {} ({score})", rating.severity));
-            for affected in &flaw.affected {
-                let names = affected.ecosystem_specific.components.iter();
-                let names: Vec<&str> = names.map(ComponentName::as_str).collect();
-                lines.push(format!("affects {}", names.join(", ")));
-                for range in &affected.ranges {
-                    lines.push(format!("fixed in {}", list_fixes(range)));
-                }
-            }
-            self.add("vulnerability", &flaw.id, lines, &rating.source);
-        }
         Ok(())
     }
-}
-
-fn list_fixes(range: &AffectedRange) -> String {
-    let fixes = range.events.iter().filter_map(|event| match event {
-        RangeEvent::Fixed(version) => Some(version.to_string()),
-        RangeEvent::Introduced(_) => None,
-    });
-    fixes.collect::<Vec<_>>().join(", ")
 }
 
 fn describe_setting(windows: &WindowsRelease, setting: &RegistrySetting) -> Vec<String> {
