@@ -45,7 +45,7 @@ pub use publish::{PromoteArgs, PublishArgs, RetireArgs, TestCloneArgs};
 pub use report::ReportArgs;
 pub use road::GivenArguments;
 pub use sbom::SbomArgs;
-pub use scripts::{OwnScriptsArgs, ScriptsArgs, ScriptsWhat, SignArgs};
+pub use scripts::{OwnScriptsArgs, ScriptsArgs, ScriptsWhat};
 pub use selection::{MirrorArgs, PolicyArgs, SelectionArgs};
 use selection::{parse_component, parse_pair};
 pub use topics::{find_topic, list_topics};

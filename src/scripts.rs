@@ -4,11 +4,9 @@
 //! bytes whose digest an override names. Nothing else reaches a guest.
 
 mod folder;
-mod signer;
 mod trust;
 
 use std::collections::BTreeMap;
-use std::path::Path;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -23,8 +21,7 @@ use crate::model::overrides::{Overrides, SCRIPTS};
 use crate::verify::ProofError;
 use crate::verify::authenticode::unsigned_script;
 
-pub use folder::{GuestScripts, read_exported, read_guest_scripts, read_passphrase};
-pub use signer::{Key, SignError, build_demand, sign_scripts};
+pub use folder::{GuestScripts, read_guest_scripts};
 pub use trust::{Demand, find_signing};
 
 /// Name of the schema of `scripts.json`.
@@ -147,36 +144,6 @@ fn create_finding(file: &str, code: Code, message: impl Into<String>) -> Finding
     Finding::new(code, message, script_remedy(file, code)).with_subject(file)
 }
 
-/// Refuses to sign scripts that are neither the program's own nor named by the user.
-///
-/// # Errors
-/// All of them at once.
-pub fn require_own_scripts(
-    folder: &Path,
-    files: &BTreeMap<String, Vec<u8>>,
-    changed: &[String],
-    provisioners: &Tree,
-) -> Result<(), ForeignScripts> {
-    let known = collect_scripts(provisioners);
-    let mut findings = Vec::new();
-    for (path, bytes) in files {
-        let own = known.get(path);
-        if own.is_some_and(|own| check_script(bytes, own, None).is_ok()) || changed.contains(path) {
-            continue;
-        }
-        let remedy = format!("review it and add `--changed {path}`, or export the scripts again");
-        let message = "it differs from imagegen's script, and would carry your signature";
-        findings.push(Finding::new(Code::SCRIPT_CHANGED, message, remedy).with_subject(path));
-    }
-    if findings.is_empty() {
-        return Ok(());
-    }
-    Err(ForeignScripts {
-        folder: folder.display().to_string(),
-        findings,
-    })
-}
-
 /// Scripts that a bundle carries against the program's own, and those that an override of its lock names.
 ///
 /// # Errors
@@ -232,19 +199,8 @@ fn script_remedy(file: &str, code: Code) -> String {
     }
 }
 
-/// Lines that end in CRLF, as reports say that some versions of PowerShell want of signed scripts:
+/// Signed scripts end their lines with CRLF, as reports say that some versions of PowerShell want:
 /// <https://github.com/PowerShell/PowerShell/issues/3361>, <https://github.com/chocolatey/choco/issues/1203>.
-fn end_lines_with_crlf(text: &[u8]) -> Vec<u8> {
-    let mut found = Vec::with_capacity(text.len() + text.len() / 32);
-    for byte in end_lines_with_lf(text) {
-        if byte == b'\n' {
-            found.push(b'\r');
-        }
-        found.push(byte);
-    }
-    found
-}
-
 fn end_lines_with_lf(text: &[u8]) -> Vec<u8> {
     let next = text.iter().skip(1).map(Some).chain([None]);
     let kept = text

@@ -240,7 +240,7 @@ fn signed_scripts_reach_the_guest_as_they_were_signed() {
         return;
     }
     let test = scripts::provided(Test::new());
-    scripts::sign(&test, "own", "ca");
+    scripts::sign(&test, "own");
     let test = test
         .file("imagegen.json", &executed_versions("azure"))
         .file("report.json", r#"{"schema": "imagegen.dev/check-report/v1", "passed": true, "checked": 150, "failed": 0, "resources": []}"#)

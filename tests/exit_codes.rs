@@ -244,7 +244,6 @@ const VERBS: &[&str] = &[
     "schema",
     "scripts",
     "scripts export",
-    "scripts sign",
     "store",
     "store gc",
     "test-clone",

@@ -31,7 +31,7 @@ pub(in crate::io) use lock::{lacks_locks, lock_file};
 pub use output::{CheckedFile, OutputFile, OutputKind, OverwriteError};
 pub use place::{
     BUILDS, PlaceError, check_directory, is_written, list_entries, place_digested_directory,
-    place_directory, replace_files,
+    place_directory,
 };
 pub use private::PrivateFolder;
 pub use scratch::Scratch;

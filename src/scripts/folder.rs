@@ -1,13 +1,10 @@
-//! Scripts in a folder of the user's: read to be signed, or used in a build.
+//! Scripts in a folder of the user's, used in a build.
 
-use std::collections::BTreeMap;
 use std::path::Path;
 
-use super::{Demand, LIST, ScriptList};
-use crate::base::code::Code;
-use crate::base::json;
-use crate::base::secret::Secret;
-use crate::diagnostic::{CodedError, Error, Result};
+use super::Demand;
+use crate::catalog::Trees;
+use crate::diagnostic::{Error, Result};
 use crate::embedded::Tree;
 use crate::io::{clock, fs};
 use crate::model::overrides::{Overrides, SCRIPTS};
@@ -15,70 +12,6 @@ use crate::model::plan::{Plan, Warning};
 use crate::model::policy::Policy;
 use crate::model::signing::Signing;
 use crate::verify::chain::PinnedRoots;
-
-use crate::catalog::Trees;
-
-/// The scripts of an exported folder.
-/// # Errors
-/// The folder holds no list of scripts, or a script of the list is missing.
-pub fn read_exported(folder: &Path) -> Result<BTreeMap<String, Vec<u8>>> {
-    let path = folder.join(LIST);
-    let Some(bytes) = fs::read_if_exists(&path)? else {
-        let remedy = format!(
-            "`imagegen scripts export --out {}` writes it",
-            folder.display()
-        );
-        return Err(Error::value(
-            format!("{} is not there", path.display()),
-            remedy,
-        ));
-    };
-    let list: ScriptList = json::parse_json(&path.display().to_string(), &bytes)?;
-    let mut files = BTreeMap::new();
-    for path in list.files.into_keys() {
-        let inside = Path::new(&path)
-            .components()
-            .all(|part| matches!(part, std::path::Component::Normal(_)));
-        if !inside {
-            let message = format!(
-                "{}: `{path}` is not a path inside the folder",
-                folder.join(LIST).display()
-            );
-            return Err(CodedError::new(Code::VALUE, message).into());
-        }
-        let bytes = fs::read_file(&folder.join(&path))?;
-        files.insert(path, bytes);
-    }
-    Ok(files)
-}
-
-/// An encrypted key without passphrase would have the signer ask on the terminal.
-///
-/// # Errors
-/// The key cannot be read, or is encrypted and its passphrase is not named.
-pub fn read_passphrase(key: &Path, name: Option<&str>) -> Result<Option<Secret>> {
-    let encrypted = String::from_utf8_lossy(&fs::read_file(key)?).contains("ENCRYPTED");
-    let Some(name) = name else {
-        if !encrypted {
-            return Ok(None);
-        }
-        let remedy = "name the environment variable with its passphrase: `--passphrase-env NAME`";
-        return Err(Error::value(
-            format!("{} is encrypted", key.display()),
-            remedy,
-        ));
-    };
-    let value = std::env::var(name)
-        .ok()
-        .filter(|value| !value.is_empty())
-        .ok_or_else(|| {
-            Error::value(
-                format!("the environment variable {name} is not set"),
-                "it holds the passphrase of the key",
-            )
-        })?;
-    Ok(Some(Secret::new(value)))
-}
 
 /// The scripts that a guest gets.
 #[derive(Debug)]

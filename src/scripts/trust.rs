@@ -102,12 +102,12 @@ fn build_finding(code: Code, message: &str, paths: &[String]) -> Finding {
     };
     let remedy = match code {
         Code::UNSIGNED => {
-            "sign them: `imagegen scripts export --out DIR`, `imagegen scripts sign DIR …` or your own signer, then `--scripts DIR`"
+            "export them (`imagegen scripts export --out DIR`), sign them, with osslsigncode or by your own signer, and add `--scripts DIR`"
         }
         Code::PUBLISHER | Code::UNTRUSTED_ROOT => {
             "sign them as the policy requires, or add the signer's `publishers` and `roots` in it"
         }
-        Code::TIMESTAMP_MISSING => "sign them with `--timestamp URL`",
+        Code::TIMESTAMP_MISSING => "sign them with a timestamp (`-ts URL` of osslsigncode)",
         _ => "export the scripts of this release and sign them again",
     };
     Finding::new(

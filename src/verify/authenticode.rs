@@ -92,9 +92,6 @@ impl FileKind {
 #[derive(Debug, Clone)]
 pub struct SignatureDemand {
     pub publisher: Option<Publisher>,
-    /// SHA-256 of certificates in hexadecimal: where there are some, the signer's or one of its
-    /// authorities' is among them.
-    pub certificates: Vec<String>,
     pub roots: Vec<Root>,
     pub timestamp_roots: Vec<Root>,
     pub require_timestamp: bool,
@@ -107,7 +104,6 @@ impl SignatureDemand {
     pub fn new(roots: &PinnedRoots, now: u64) -> Self {
         Self {
             publisher: None,
-            certificates: Vec::new(),
             roots: roots.code_signing.clone(),
             timestamp_roots: roots.timestamping.clone(),
             require_timestamp: false,
@@ -371,8 +367,7 @@ fn check_digest(
     Ok(indirect.algorithm)
 }
 
-/// The root that the signer leads to, at the time that counts, by the policy's certificates; and
-/// the authorities on the way.
+/// The root that the signer leads to, at the time that counts, and the authorities on the way.
 fn find_trusted_root(
     leaf: &X509Certificate<'_>,
     data: &SignedData<'_>,
@@ -400,18 +395,6 @@ fn find_trusted_root(
                 ..question
             },
         )?;
-    }
-    let mut digests = vec![leaf.sha256()];
-    for der in &chain.authorities {
-        digests.push(crate::base::digest::sha256_hex(der));
-    }
-    let mut pins = demand.certificates.iter();
-    let is_pinned = pins.any(|pin| digests.contains(&pin.to_ascii_lowercase()));
-    if !demand.certificates.is_empty() && !is_pinned {
-        let (subject, sha256) = (leaf.subject(), leaf.sha256());
-        return Err(Code::CERTIFICATE_PIN.with_message(format!(
-            "neither `{subject}` (SHA-256 {sha256}) nor an authority of its chain is pinned"
-        )));
     }
     Ok((chain.root.clone(), chain.authorities))
 }

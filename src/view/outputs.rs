@@ -13,7 +13,7 @@ use crate::join::Form;
 use crate::model::definition::ImageDefinition;
 use crate::model::evidence::Evidence;
 
-/// Output of `scripts export`, `scripts sign`, `catalog export` and `man`.
+/// Output of `scripts export`, `catalog export` and `man`.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct WrittenFolder {

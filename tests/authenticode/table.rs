@@ -8,7 +8,6 @@ use std::path::Path;
 
 use formats::{packages, scripts};
 use imagegen::verify::authenticode::{FileKind, SignatureDemand};
-use imagegen::verify::chain::parse_roots;
 use images::{signatures, tables};
 use rustls_pki_types::UnixTime;
 use stamps::timestamps;
@@ -199,7 +198,6 @@ fn leaves(table: &mut Table<'_>) {
 
 fn publishers(table: &mut Table<'_>) {
     const NO_RULE: &str = "osslsigncode has no rule for names";
-    let workshop = table.workshop;
     let full = "CN=Harness Publisher,O=Harness\\, Inc.,L=Timisoara,C=RO";
     for text in [
         full,
@@ -240,21 +238,6 @@ fn publishers(table: &mut Table<'_>) {
         .signed_by("leaf-twin", "chain-invalid")
         .publisher(full)
         .named("right name, other root of the same name");
-    let pin = |name: &str| {
-        parse_roots(&workshop.read(&format!("{name}.pem")))
-            .unwrap()
-            .remove(0)
-            .sha256
-    };
-    for name in ["leaf", "authority"] {
-        let row = table.signed_by("leaf", "ok");
-        row.policy.certificates = vec![pin("leaf-ec"), pin(name).to_uppercase()];
-        row.name = format!("pinned {name}");
-    }
-    let row = table
-        .signed_by("leaf", "certificate-pin")
-        .stricter("no such rule was given to osslsigncode");
-    row.policy.certificates = vec![pin("leaf-ec")];
 }
 
 /// The signature in an image's table.

@@ -142,10 +142,6 @@ const OUTPUTS: &[(&str, Printed)] = &[
         "scripts export",
         Own(&[("written-folder", "--out scripts")]),
     ),
-    (
-        "scripts sign",
-        Elsewhere("the function of `scripts export` prints it"),
-    ),
     ("store add", Own(&[("store", "several.json --store store")])),
     ("store verify", Own(&[("store", "--store store")])),
     ("store path", Own(&[("store", "--store store")])),

@@ -94,10 +94,6 @@ fn flags_of_a_wrong_form_are_usage_errors_with_an_example() {
             "bundle create --out o --image mcr.example/x:1",
             "is not an image pinned by its digest",
         ),
-        (
-            "scripts sign d --key k --certificate c --timestamp foo",
-            "expected `https://` and a host",
-        ),
     ] {
         let ran = Test::new().line(line).fails(3, &[message]);
         assert!(!ran.stderr.contains("s3cret"), "{}", ran.stderr);

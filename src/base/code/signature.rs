@@ -7,7 +7,6 @@ codes! {
     Verification ALGORITHM "algorithm" "The digest or signature algorithm is not accepted.",
     Verification CERTIFICATE_EXPIRED "certificate-expired" "The certificate had expired at the time of the signature or, without timestamp, of the check.",
     Verification CERTIFICATE_NOT_YET_VALID "certificate-not-yet-valid" "The certificate was not yet valid at the time of the signature or, without timestamp, of the check.",
-    Verification CERTIFICATE_PIN "certificate-pin" "Neither the signer's certificate nor an authority of its chain is pinned.",
     Verification CERTIFICATE_TABLE "certificate-table" "The table of the signature has a wrong offset, size or type.",
     Verification CHAIN_INVALID "chain-invalid" "The chain is invalid.",
     Verification CMS_MALFORMED "cms-malformed" "The signature is not valid DER.",

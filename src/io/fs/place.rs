@@ -8,9 +8,7 @@ use std::path::{Path, PathBuf};
 
 use super::folder::{Folder, Kind};
 use super::write::{remove_leftovers, split_path, temporary_prefix};
-use super::{
-    DigestSet, FileError, LARGEST_READ, PlaceClaim, digest_stream, file_error, read_if_exists,
-};
+use super::{DigestSet, FileError, LARGEST_READ, PlaceClaim, digest_stream, file_error};
 use crate::base::code::Code;
 use crate::base::digest::sha256_hex;
 use crate::diagnostic::{Classify, ErrorClass, Location};
@@ -214,33 +212,6 @@ fn copy_file(from: &Folder, to: &Folder, name: &str) -> io::Result<()> {
     let mut copy = to.create_below(name, 0o600)?;
     io::copy(&mut source, &mut copy)?;
     copy.set_permissions(source.metadata()?.permissions())
-}
-
-/// Writes files over those of a directory that [`place_directory`] made, so that they count as written by imagegen.
-///
-/// # Errors
-/// A file cannot be written.
-pub fn replace_files(path: &Path, files: &BTreeMap<String, Vec<u8>>) -> Result<(), FileError> {
-    let list = if path.is_dir() {
-        read_if_exists(&path.join(WRITTEN))?
-    } else {
-        None
-    };
-    let mut written = parse_written(&list.unwrap_or_default());
-    for (name, bytes) in files {
-        super::write_file(&path.join(name), bytes)?;
-        if let Some(digest) = written.get_mut(name) {
-            *digest = sha256_hex(bytes);
-        }
-    }
-    if written.is_empty() {
-        return Ok(());
-    }
-    let list: String = written
-        .iter()
-        .map(|(name, digest)| format!("{digest}  {name}\n"))
-        .collect();
-    super::write_file(&path.join(WRITTEN), list.as_bytes())
 }
 
 /// Files that are kept; an error where one may be neither kept nor removed.
