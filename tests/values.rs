@@ -2,6 +2,7 @@
 
 mod embedded;
 mod forms;
+mod odd;
 mod steps;
 
 use crate::support::{Test, root};

@@ -95,6 +95,8 @@ impl DefinedImage {
 
     /// The lockfile for another target than the definition's: `imagegen.TARGET.lock.json`, `imagegen.NAME.TARGET.lock.json`.
     pub(super) fn lock_path_of(&self, target: &str) -> PathBuf {
+        // Not every name is one of a target, and this comes first.
+        let target = target.replace(std::path::is_separator, "");
         if self.is_one_of_several() {
             let name = &self.name;
             return self
