@@ -30,145 +30,74 @@ if not errorlevel 1 set "said=nul"
 rem One line, NAME="value", as Go quotes it. Quotation marks in it are those of templates for Linux, where systemd takes
 rem them away: the program would get them as a part of the value. A byte order mark, blanks or `export` may stand before
 rem the name.
-set "more="
 set "key="
-set "first="
-if exist "{{ item.file }}" for /f "usebackq tokens=1* delims==" %%a in ("{{ item.file }}") do (
-    if not defined first set "first=%%a"& set "more=%%~b"
-    if "%%a"=="{{ item.variable }}" set "key=%%a"& set "more=%%~b"
-)
-if not defined key if defined first set "key=%first:"=%"
+set "more= "
+if exist "{{ item.file }}" for /f "usebackq eol=# tokens=1* delims==" %%a in ("{{ item.file }}") do if not defined key set "key=%%a"& set "more= %%~b"
+if defined key set "key=%key:"=%"
 if defined key set "key=%key:*{{ item.variable }}={{ item.variable }}%"
-if not "%key%"=="{{ item.variable }}" set "more="
-if exist "{{ item.file }}" if not "%key%"=="{{ item.variable }}" echo %date% %time% no {{ item.variable }} in {{ item.file }}>>"%log%"
-if defined more set "more=%more:\"=%"
-if defined more set "more=%more:"=%"
-if defined more set "more=%more:'=%"
-if defined more set "more=%more:\\=\%"
+if not "%key%"=="{{ item.variable }}" set "more= "
+if not "%key%"=="{{ item.variable }}" if exist "{{ item.file }}" echo %date% %time% no {{ item.variable }} in {{ item.file }}>>"%log%"
+set "more=%more:\"=%"
+set "more=%more:"=%"
+set "more=%more:'=%"
+set "more=%more:\\=\%"
 
-rem Flags that the program no longer knows, by the last minor version that has them: it may be newer than the image.
+rem With an external cloud provider the kubelet adds a taint by itself, and the cluster registers no node that has it twice.
+set "gone= "
+set "cloud=%more:*--cloud-provider=%"
+if "%cloud:~0,9%"=="=external" set "gone=%gone%node.cloudprovider.kubernetes.io/uninitialized "
+
+rem The program may be newer than the image.
 set "minor=0"
 for /f "tokens=2 delims=." %%v in ('{{ paths.kubernetes }}\{{ item.name }}.exe --version') do set "minor=%%v"
-set "gone= "
-{%- for group in item.removed %}
-if %minor% GTR {{ group.minor }} set "gone=%gone%{{ group.flags }} "
-{%- endfor %}
 
-rem A value stands in percent signs only between quotation marks, where cmd.exe takes none of its characters.
-rem The cloud provider may stand behind the taints: kubeadm writes arguments of its own before a template's.
-set "cloud="
-set "rest=%* %more%"
-:look
-set "word="
-for /f "tokens=1*" %%a in ("%rest%") do (
-    set "word=%%a"
-    set "rest=%%b"
-)
-if not defined word goto looked
-if "%word:~0,17%"=="--cloud-provider=" set "cloud=%word%"
-if defined rest goto look
-
-:looked
-rem A program that keeps the log comes first, and what stands before {{ item.name }}.exe is its own: it has flags that
-rem {{ item.name }} lost.
-set "rest=%*"
-for /f "tokens=1*" %%a in ("%rest%") do (
-    set "program=%%a"
-    set "rest=%%b"
-)
-set "judged="
-for /f "delims=" %%a in ("%program%") do if /i "%%~nxa"=="{{ item.name }}.exe" set "judged=1"
+rem One reader for all words: first those of the service, then those of the file, whose pause image is that of Linux. A
+rem program that keeps the log comes first, and what stands before {{ item.name }}.exe is its own. A value stands in
+rem percent signs only between quotation marks, where cmd.exe takes none of its characters.
+set "program="
 set "arguments="
-set "lost="
+set "judged="
+set "rest=%* / %more%"
 :next
-if not defined rest goto file
 set "word="
-for /f "tokens=1*" %%a in ("%rest%") do (
+for /f "eol= tokens=1*" %%a in ("%rest%") do (
     set "word=%%a"
     set "rest=%%b"
 )
-rem Blanks alone are no word, and are no shorter afterwards.
-if not defined word set "rest="& goto next
-if not defined judged goto runner
-rem The value of a flag that was left out may be a word of its own.
-if defined lost if not "%word:~0,1%"=="-" echo %date% %time% left out "%word%">>"%log%"& set "lost="& goto next
-set "lost="
-for /f "delims==" %%a in ("%word%") do set "flag=%%a"
-set "keep=1"
-for %%g in (%gone%) do if "%%g"=="%flag%" set "keep="
-if "%flag%"=="--feature-gates" if not "%word%"=="%flag%" goto gates
-if "%flag%"=="--register-with-taints" if "%cloud%"=="--cloud-provider=external" goto taints
+if not defined word goto start
+if "%word%"=="/" set "gone=%gone%--pod-infra-container-image "& goto next
+if not defined judged goto add
+set "list="
+for /f "eol= tokens=1* delims==" %%a in ("%word%") do (
+    set "flag=%%a"
+    set "list=%%b"
+)
+set "key=%flag%"
+call :judge
+if not defined has echo %date% %time% left out "%flag%">>"%log%"& goto next
+if not "%flag%"=="--feature-gates" if not "%flag%"=="--register-with-taints" goto add
+if not defined list goto add
+
+rem One gate or taint that the program refuses would end it, or keep the node out: the others of the list stay.
+set "kept="
+:member
+set "member="
+for /f "eol= tokens=1* delims=," %%a in ("%list%") do (
+    set "member=%%a"
+    set "list=%%b"
+)
+if not defined member goto add
+for /f "eol= delims==:" %%a in ("%member%") do set "key=%%a"
+call :judge
+if defined has set "kept=%kept%,%member%"
+if not defined has echo %date% %time% left out "%flag%" "%member%">>"%log%"
+if defined list goto member
+if not defined kept goto next
+set "word=%flag%=%kept:~1%"
 :add
-if defined keep set "arguments=%arguments% %word%"
-if not defined keep echo %date% %time% left out "%flag%">>"%log%"
-if not defined keep if "%flag%"=="%word%" set "lost=1"
-goto next
-
-rem A word of the program that keeps the log.
-:runner
-set "arguments=%arguments% %word%"
+if defined program set "arguments=%arguments% %word%"
+if not defined program set "program=%word%"
 for /f "delims=" %%a in ("%word%") do if /i "%%~nxa"=="{{ item.name }}.exe" set "judged=1"
-goto next
-
-rem Feature gates that the program no longer knows, by the last minor version that has them: one of them ends it.
-:gates
-set "list=%word:*--feature-gates=%"
-set "list=%list:~1%"
-if not defined list goto add
-set "gates="
-:gate
-set "gate="
-for /f "tokens=1* delims=," %%a in ("%list%") do (
-    set "gate=%%a"
-    set "list=%%b"
-)
-rem The program judges a list that is none.
-if not defined gate set "gates=%gates%,%list%"& goto gated
-set "key="
-for /f "delims==" %%a in ("%gate%") do set "key=%%a"
-set "has=1"
-{%- for group in item.removedGates %}
-if %minor% GTR {{ group.minor }} for %%g in ({{ group.gates }}) do if "%%g"=="%key%" set "has="
-{%- endfor %}
-if defined has set "gates=%gates%,%gate%"
-if not defined has echo %date% %time% left out "%flag%" "%gate%">>"%log%"
-if defined list goto gate
-:gated
-if defined gates set "word=%flag%=%gates:~1%"
-if not defined gates set "keep="
-goto add
-
-rem With an external cloud provider the kubelet adds a taint by itself, and the cluster registers no node that has it
-rem twice: the one of the arguments is left out.
-:taints
-set "list=%word:*with-taints=%"
-set "list=%list:~1%"
-if not defined list goto add
-set "taints="
-:taint
-set "taint="
-for /f "tokens=1* delims=," %%a in ("%list%") do (
-    set "taint=%%a"
-    set "list=%%b"
-)
-if not defined taint set "taints=%taints%,%list%"& goto tainted
-for /f "delims==:" %%a in ("%taint%") do set "key=%%a"
-set "effect=%taint:~-11%"
-if not "%key%%effect%"=="node.cloudprovider.kubernetes.io/uninitialized:NoSchedule" set "taints=%taints%,%taint%"
-if defined list goto taint
-:tainted
-if defined taints set "word=%flag%=%taints:~1%"
-if not defined taints set "keep="
-goto add
-
-rem The pause image is the image's own: the cluster names that of Linux.
-:file
-if not defined more goto start
-set "rest=%more%"
-set "more="
-set "lost="
-set "judged=1"
-set "gone=%gone%--pod-infra-container-image "
 goto next
 
 :start
@@ -190,6 +119,15 @@ rem One block, which cmd.exe reads as a whole: a file that an upgrade replaces m
     eventcreate.exe /t error /id 1 /l application /so imagegen /d "%name% ended with !code!: see {{ paths.log }}\{{ item.name }}"
     exit !code!
 )
+
+rem Flags and feature gates that the program no longer knows, by the last minor version that has them.
+:judge
+set "has=1"
+for %%g in (%gone%) do if "%%g"=="%key%" set "has="
+{%- for group in item.removed %}
+if %minor% GTR {{ group.minor }} for %%g in ({{ group.names }}) do if "%%g"=="%key%" set "has="
+{%- endfor %}
+exit /b
 
 rem The program would write through it, too.
 :linked

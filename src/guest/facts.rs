@@ -116,8 +116,7 @@ fn collect_launchers(
         "ready": join_path(paths, "kubelet", "config.yaml"),
         "file": join_path(paths, "kubelet", "kubeadm-flags.env"),
         "variable": "KUBELET_KUBEADM_ARGS",
-        "removed": list_removed("flags", programs.list_flags("kubelet"), "--"),
-        "removedGates": list_removed("gates", programs.list_gates("kubelet"), ""),
+        "removed": list_removed(programs, "kubelet"),
         "logsItself": !log_runner,
         "links": list_links(plan, paths),
     })];
@@ -128,8 +127,7 @@ fn collect_launchers(
             "ready": file,
             "file": file,
             "variable": "KUBE_PROXY_ARGS",
-            "removed": list_removed("flags", programs.list_flags("kube-proxy"), "--"),
-            "removedGates": list_removed("gates", programs.list_gates("kube-proxy"), ""),
+            "removed": list_removed(programs, "kube-proxy"),
             "logsItself": !log_runner,
             "links": [],
         }));
@@ -155,17 +153,22 @@ fn join_path(paths: &Value, folder: &str, file: &str) -> String {
     format!(r"{}\{file}", folder.unwrap_or_default())
 }
 
-/// Names that lines after a surveyed one removed, in a field `kind`, by the number of the last line that has them.
-fn list_removed<'a>(
-    kind: &str,
-    ranges: impl Iterator<Item = &'a NameRange>,
-    prefix: &str,
-) -> Value {
-    let groups = group_removed(ranges).into_iter().map(|(minor, names)| {
-        let names: Vec<String> = names.iter().map(|name| format!("{prefix}{name}")).collect();
-        json!({ "minor": format_number(minor), kind: names.join(" ") })
-    });
-    groups.collect()
+/// Flags with `--`, and feature gates, that lines after a surveyed one removed, by the number of the last line that has
+/// them.
+fn list_removed(programs: &ProgramTable, program: &str) -> Value {
+    let flags = group_removed(programs.list_flags(program));
+    let gates = group_removed(programs.list_gates(program));
+    let mut groups: BTreeMap<Minor, Vec<String>> = BTreeMap::new();
+    for (prefix, removed) in [("--", flags), ("", gates)] {
+        for (minor, names) in removed {
+            let names = names.iter().map(|name| format!("{prefix}{name}"));
+            groups.entry(minor).or_default().extend(names);
+        }
+    }
+    let groups = groups.into_iter();
+    groups
+        .map(|(minor, names)| json!({ "minor": format_number(minor), "names": names.join(" ") }))
+        .collect()
 }
 
 /// Names by the last line that has them, without those that the newest line has.

@@ -16,8 +16,14 @@ fn is_below(path: &str, above: &str) -> bool {
 fn pass_flags(script: &str, file: &str) -> Vec<String> {
     let left_out: Vec<&str> = script
         .lines()
-        .filter_map(|line| line.strip_prefix("set \"gone=%gone%"))
-        .flat_map(|line| line.trim_end_matches('"').split_whitespace())
+        .filter_map(|line| line.split_once("set \"gone=%gone%"))
+        .flat_map(|(_, names)| {
+            names
+                .split('"')
+                .next()
+                .unwrap_or_default()
+                .split_whitespace()
+        })
         .collect();
     let name = |word: &&str| word.split('=').next().unwrap_or_default().to_owned();
     let kept = file

@@ -59,9 +59,9 @@ public class Launched : ServiceBase
 # The template as a plan renders it for a kubelet that writes no logs and lost three flags and two gates.
 function Write-Launcher {
     $text = [IO.File]::ReadAllText("$Provisioners\templates\start-service.cmd").Replace("`r", '')
-    $groups = @{ flags = '--old --older --log-file'; gates = 'Old Older'; minor = '29' }
+    $groups = @{ names = '--old --older --log-file Old Older'; minor = '29' }
     foreach ($name in $groups.Keys) { $text = $text.Replace("{{ group.$name }}", $groups[$name]) }
-    $text = $text -replace '(?s)\{%- for group in item\.\w+ %\}(.*?)\{%- endfor %\}', '$1'
+    $text = $text -replace '(?s)\{%- for group in item\.removed %\}(.*?)\{%- endfor %\}', '$1'
     $text = $text -replace '(?s)\{%-? (?:for|if) .*?\{%-? end(?:for|if) %\}'
     $values = @{
         '{{ item.name }}' = 'kubelet'

@@ -31,15 +31,19 @@ pub(super) fn list_left_out(script: &str, minor: Minor) -> LeftOut {
         if condition.is_some_and(|last| number <= last) {
             continue;
         }
-        if let Some(flags) = command.strip_prefix("set \"gone=%gone%") {
-            let flags = flags.trim_end_matches('"').split_whitespace();
-            let flags = flags.map(|flag| flag.trim_start_matches("--").to_owned());
-            found.flags.extend(flags);
+        let names = match command.split_once("set \"gone=%gone%") {
+            Some((_, rest)) => rest.split('"').next(),
+            None => command
+                .strip_prefix("for %%g in (")
+                .and_then(|rest| rest.split(')').next()),
+        };
+        let names = names.unwrap_or_default().split_whitespace();
+        for name in names.filter(|name| *name != "%gone%") {
+            match name.strip_prefix("--") {
+                Some(flag) => found.flags.insert(flag.to_owned()),
+                None => found.gates.insert(name.to_owned()),
+            };
         }
-        let gates = command.strip_prefix("for %%g in (");
-        let gates = gates.and_then(|it| it.strip_suffix(") do if \"%%g\"==\"%key%\" set \"has=\""));
-        let gates = gates.into_iter().flat_map(str::split_whitespace);
-        found.gates.extend(gates.map(str::to_owned));
     }
     found
 }
