@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use crate::base::choice::UnknownName;
 use crate::base::code::Code;
 use crate::base::interrupt::Interrupted;
-use crate::base::json::JsonError;
+use crate::base::json::{JsonError, JsonFault};
 use crate::base::toml::{Contradiction, FragmentError};
 use crate::base::url::UrlError;
 use crate::base::value::ValueError;
@@ -67,6 +67,12 @@ classify!(FragmentError => CONFIG_FRAGMENT);
 classify!(UrlError => VALUE);
 classify!(ValueError => VALUE);
 classify!(VersionError => VALUE);
+
+impl Classify for JsonFault {
+    fn code(&self) -> Code {
+        Code::JSON
+    }
+}
 
 impl Classify for JsonError {
     fn code(&self) -> Code {

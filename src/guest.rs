@@ -21,11 +21,11 @@ use std::sync::Arc;
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use serde::de::value::MapDeserializer;
 use serde_json::{Map, Value};
 
 use crate::base::code::Code;
 use crate::base::digest::sha256_hex;
+use crate::base::json;
 use crate::base::text::last_segment;
 use crate::base::toml::Contradiction;
 use crate::base::value::StepId;
@@ -40,7 +40,6 @@ use crate::model::stage::{AccountRefusal, LifeStages, Stage};
 use crate::model::step::{Step, StepResource};
 use crate::windows::resource::{Desired, File, Phase, Resource, ResourceKind, Scope, WinrmSetting};
 use crate::windows::value::PlainGuid;
-use serde::Deserialize as _;
 
 pub use constants::{Constants, FailingUpdate};
 pub use coverage::lint_coverage;
@@ -373,21 +372,12 @@ fn parse_resource(kind: &str, mut properties: Map<String, Value>) -> Result<Reso
     if kind == "certificate" {
         certificate::complete_certificate(&mut properties)?;
     }
-    let (kind, properties) = (Value::from(kind), Value::Object(properties));
-    let parts = MapDeserializer::<_, serde_json::Error>::new(
-        [("type", &kind), ("properties", &properties)].into_iter(),
-    );
-    let mut typed = match ResourceKind::deserialize(parts.clone()) {
-        Ok(typed) => typed,
-        // The path of a fault is followed only where there is one: that costs time.
-        Err(_) => serde_path_to_error::deserialize(parts).map_err(|error| {
-            let path = error.path().to_string();
-            match path.strip_prefix("properties.") {
-                Some(path) if !path.is_empty() => format!("`{path}`: {}", error.inner()),
-                _ => error.inner().to_string(),
-            }
-        })?,
-    };
+    let resource = serde_json::json!({"type": kind, "properties": properties});
+    let mut typed: ResourceKind = json::convert_value(resource).map_err(|fault| {
+        let fault = fault.to_string();
+        let own = fault.strip_prefix("`properties`: ");
+        own.map_or_else(|| fault.replacen("`properties.", "`", 1), str::to_owned)
+    })?;
     match &mut typed {
         ResourceKind::File(File {
             desired: Desired::Present(file),

@@ -112,7 +112,7 @@ pub fn parse_variables(
             Some(kind) => parse_json("--var", text.as_bytes()).map_err(|error| {
                 Error::value(
                     if is_one_json(text.as_bytes()) {
-                        format!("--var {name}: {}", error.message)
+                        format!("--var {name}: {}", error.fault.message)
                     } else {
                         format!("--var {name}: expected {}, found `{text}`", kind.as_str())
                     },

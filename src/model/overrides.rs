@@ -209,7 +209,9 @@ pub fn set_overrides(overrides: &mut Overrides, texts: &[String]) -> Result<(), 
     }
     for (component, entry) in entries {
         let entry: Override = json::parse_json("--override", entry.to_string().as_bytes())
-            .map_err(|error| format!("--override {component}.{}: {}", error.path, error.message))?;
+            .map_err(|json::JsonError { fault, .. }| {
+                format!("--override {component}.{}: {}", fault.path, fault.message)
+            })?;
         overrides.insert(component.to_owned(), entry);
     }
     Ok(())

@@ -1,13 +1,14 @@
 //! `image.json`: the record of a build with its image, origin and times, or with its error.
 
 use std::collections::BTreeMap;
+use std::fmt::Display;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use serde_json::Value;
 
 use crate::bake::{BuiltArtifact, PhaseRecord, ToolUsed};
-use crate::base::json::parse_foreign;
+use crate::base::json::{JsonFault, parse_foreign};
 use crate::base::member::stays_inside;
 use crate::base::program::ProgramVersion;
 use crate::base::text::find_control;
@@ -25,7 +26,7 @@ pub const IMAGE_SCHEMA: &str = "imagegen.dev/image/v1";
 const PROSE: [&str; 4] = ["error", "note", "detail", "facts"];
 
 /// A record that nobody can use.
-pub(super) fn refuse_record(file: &str, error: &serde_json::Error) -> Error {
+pub(super) fn refuse_record(file: &str, error: &dyn Display) -> Error {
     let message = format!("{file}: {error}");
     let remedy = "a build writes this file; take an unchanged copy of it";
     Error::value(message, remedy)
@@ -35,7 +36,7 @@ pub(super) fn refuse_record(file: &str, error: &serde_json::Error) -> Error {
 ///
 /// # Errors
 /// It is no object in JSON.
-pub(super) fn read_schema(bytes: &[u8]) -> Result<String, serde_json::Error> {
+pub(super) fn read_schema(bytes: &[u8]) -> Result<String, JsonFault> {
     #[derive(Deserialize)]
     #[serde(expecting = "a JSON object")]
     struct Head {

@@ -241,7 +241,7 @@ const PARSERS: &[Parser] = &[
     },
     Parser {
         name: "foreign-json",
-        files: &["src/base/json/foreign.rs"],
+        files: &["src/base/json/"],
         least: 300,
         seeds: || texts(&[r#"{"a": [1, {"b": null}], "c": "x"}"#]),
         parse: |bytes| drop(imagegen::base::json::parse_foreign::<Value>(bytes)),

@@ -102,7 +102,7 @@ fn bad_input_is_refused_and_nothing_is_written() {
         ),
         (
             r#"{"labels": "a=b"}"#,
-            "`labels`: expected an array, found the string",
+            "`labels`: invalid type: string, expected a sequence",
         ),
     ] {
         let ran = test("--from in.json").file("in.json", file).run();

@@ -120,7 +120,7 @@ fn pins_belong_to_a_component() {
         (
             "c/pins/kubelet.json",
             json!({"pins": []}).to_string(),
-            "the key `component` is missing",
+            "missing field `component`",
         ),
         (
             "c/pins/more/kubelet.json",

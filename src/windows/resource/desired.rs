@@ -1,8 +1,11 @@
 //! Whether a thing is to be on the machine, and how.
 
 use schemars::JsonSchema;
-use serde::de::Error as _;
+use serde::de::{DeserializeOwned, Error as _};
 use serde::{Deserialize, Deserializer, Serialize};
+use serde_json::Value;
+
+use crate::base::json;
 
 /// Whether a thing without further properties is to be on the machine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -19,7 +22,7 @@ pub enum Ensure {
 pub enum Desired<T> {
     #[serde(
         deserialize_with = "parse_settings",
-        bound(deserialize = "T: Deserialize<'de>")
+        bound(deserialize = "T: DeserializeOwned")
     )]
     Present(T),
     /// A struct variant, because serde ignores unknown fields beside a unit variant.
@@ -27,18 +30,11 @@ pub enum Desired<T> {
 }
 
 /// Names the path of a wrong value, which serde does not follow through flattened fields.
-fn parse_settings<'de, D: Deserializer<'de>, T: Deserialize<'de>>(
+fn parse_settings<'de, D: Deserializer<'de>, T: DeserializeOwned>(
     deserializer: D,
 ) -> Result<T, D::Error> {
-    serde_path_to_error::deserialize(deserializer).map_err(|error| {
-        let path = error.path().to_string();
-        let path = if path == "." {
-            String::new()
-        } else {
-            format!("`{path}`: ")
-        };
-        D::Error::custom(format!("{path}{}", error.inner()))
-    })
+    let settings = Value::deserialize(deserializer)?;
+    json::convert_value(settings).map_err(D::Error::custom)
 }
 
 impl<T> Desired<T> {
