@@ -108,7 +108,7 @@ impl Masker {
             start = end;
         }
         let last = joined.char_indices().nth_back(SHORTEST - 2);
-        self.before = joined[last.map_or(0, |(at, _)| at)..].to_owned();
+        joined[last.map_or(0, |(at, _)| at)..].clone_into(&mut self.before);
         shown
     }
 
