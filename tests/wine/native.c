@@ -74,13 +74,6 @@ static int move_file(void) {
     return report(MoveFileExW(word(2), word(3), MOVEFILE_REPLACE_EXISTING | MOVEFILE_COPY_ALLOWED | MOVEFILE_WRITE_THROUGH));
 }
 
-static int move_onto_open(void) {
-    DWORD share = wcscmp(word(4), L"delete") ? FILE_SHARE_READ : FILE_SHARE_READ | FILE_SHARE_WRITE | FILE_SHARE_DELETE;
-    HANDLE open = CreateFileW(word(3), GENERIC_READ, share, NULL, OPEN_EXISTING, 0, NULL);
-    if (open == INVALID_HANDLE_VALUE) return 1;
-    return move_file();
-}
-
 static int write_file(void) {
     HANDLE open = CreateFileW(word(2), GENERIC_READ | GENERIC_WRITE, 0, NULL, OPEN_EXISTING, 0, NULL);
     return report(open != INVALID_HANDLE_VALUE);
@@ -99,30 +92,6 @@ static int set_value(void) {
     }
     LSTATUS code = RegCreateKeyExW(HKEY_LOCAL_MACHINE, word(2), 0, NULL, 0, KEY_ALL_ACCESS | KEY_WOW64_64KEY, NULL, &key, NULL);
     if (!code) code = RegSetValueExW(key, word(3), 0, _wtoi(word(4)), bytes, length);
-    SetLastError(code);
-    return report(!code);
-}
-
-static int get_value(void) {
-    HKEY key;
-    BYTE bytes[1024];
-    DWORD length = sizeof bytes, kind;
-    LSTATUS code = RegOpenKeyExW(HKEY_LOCAL_MACHINE, word(2), 0, KEY_READ | KEY_WOW64_64KEY, &key);
-    if (!code) code = RegQueryValueExW(key, word(3), NULL, &kind, bytes, &length);
-    if (code) {
-        SetLastError(code);
-        return report(FALSE);
-    }
-    printf("%lu ", kind);
-    for (DWORD i = 0; i < length; i++) printf("%02x", bytes[i]);
-    putchar('\n');
-    return 0;
-}
-
-static int delete_value(void) {
-    HKEY key;
-    LSTATUS code = RegOpenKeyExW(HKEY_LOCAL_MACHINE, word(2), 0, KEY_ALL_ACCESS | KEY_WOW64_64KEY, &key);
-    if (!code) code = RegDeleteValueW(key, word(3));
     SetLastError(code);
     return report(!code);
 }
@@ -230,14 +199,11 @@ int main(void) {
     if (!wcscmp(call, L"split")) return split_lines();
     if (!wcscmp(call, L"run")) return run_line();
     if (!wcscmp(call, L"move")) return move_file();
-    if (!wcscmp(call, L"move-onto-open")) return move_onto_open();
     if (!wcscmp(call, L"copy")) return report(CopyFileW(word(2), word(3), FALSE));
     if (!wcscmp(call, L"delete")) return report(DeleteFileW(word(2)));
     if (!wcscmp(call, L"write")) return write_file();
     if (!wcscmp(call, L"attributes")) return printf("%lu\n", GetFileAttributesW(word(2))), 0;
     if (!wcscmp(call, L"set-value")) return set_value();
-    if (!wcscmp(call, L"get-value")) return get_value();
-    if (!wcscmp(call, L"delete-value")) return delete_value();
     if (!wcscmp(call, L"create-service")) return create_service();
     if (!wcscmp(call, L"configure-service")) return configure_service();
     if (!wcscmp(call, L"delete-service")) return delete_service();

@@ -6,7 +6,6 @@ use super::Case;
 use super::machine::Machine;
 
 pub(super) const SERVICES: &[Case] = &[
-    ("a service is made once", make_service_twice),
     (
         "a service that never started has exit code 1077",
         ask_new_service,
@@ -64,12 +63,6 @@ pub(super) const SERVICES: &[Case] = &[
 fn make_service(machine: &Machine, name: &str, words: &str) {
     let line = format!(r"C:\native.exe serve C:\{name}.txt {words}");
     assert_eq!(machine.call(&["create-service", name, &line]), "0");
-}
-
-fn make_service_twice(machine: &Machine) {
-    make_service(machine, "twice", "run");
-    let again = machine.call(&["create-service", "twice", r"C:\x.exe"]);
-    assert_eq!(again, "1073");
 }
 
 fn ask_new_service(machine: &Machine) {

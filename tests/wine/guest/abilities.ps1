@@ -34,10 +34,13 @@ function Test-RegistryKind {
         $place = $key
         if ($value[1] -eq 'Slash') { $place = "$key\RC4 128/128" }
         Set-RegistryValue -Key $place -Name $value[1] -Kind $value[2] -Data $value[3]
-        $found = Get-RegistryValue -Key $place.ToUpperInvariant() -Name $value[1].ToUpperInvariant()
+        $found = Get-RegistryValue -Key $place -Name $value[1]
         $holds = $found.kind -eq $value[2] -and (@($found.data) -join '|') -ceq (@($value[3]) -join '|')
         Assert-That -Name $value[0] -Holds $holds -Detail "$($found.kind) $($found.data)"
     }
+    Set-RegistryValue -Key $key -Name 'Case' -Kind 'DWord' -Data 1
+    $found = Get-RegistryValue -Key $key.ToUpperInvariant() -Name 'cASE'
+    Assert-That -Name 'names of keys and values have no case' -Holds ($null -ne $found -and $found.data -eq 1)
     Set-RegistryValue -Key $key -Name 'Empty' -Kind 'MultiString' -Data @()
     $found = Get-RegistryValue -Key $key -Name 'Empty'
     $holds = $null -ne $found -and @($found.data).Count -eq 0
@@ -84,11 +87,15 @@ function Test-File {
         Assert-That -Name 'a move replaces a file' -Holds $holds
     }
     Write-Text -Path $from -Text 'new'
-    foreach ($case in @('a folder', 'C:\world\plain'), @('an open file', $to)) {
+    $cases = @(
+        @('a move does not replace a folder', 'C:\world\plain'),
+        @('a move does not replace an open file', $to)
+    )
+    foreach ($case in $cases) {
         $said = ''
         $open = [IO.File]::Open($to, 'Open', 'Read', 'Read')
         try { Move-File -From $from -To $case[1] } catch { $said = "$_" } finally { $open.Dispose() }
-        Assert-That -Name "a move does not replace $($case[0])" -Holds ($said -ne '') -Detail $said
+        Assert-That -Name $case[0] -Holds ($said -ne '') -Detail $said
     }
     Remove-Tree -Path 'C:\world\x [1]'
     Assert-That -Name 'a folder with brackets is removed' -Holds (-not [IO.Directory]::Exists('C:\world\x [1]'))

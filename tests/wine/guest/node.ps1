@@ -43,32 +43,59 @@ function Test-Log {
     Assert-That -Name 'logs of pods are the kubelet''s' -Holds ($length -eq 2600000) -Detail $length
 }
 
-# What a reset empties: files and folders that only their whole path names, and one that is read-only.
-function Test-Reset {
-    Import-Module -Name 'C:\imagegen\node\Node.psm1' -ArgumentList $script:Platform, 'C:\imagegen' -Force
-    $module = Get-Module -Name 'Node'
-    $folder = 'C:\var\lib\kubelet\pods'
-    # Wine tells the final path of a handle up to 260 characters.
-    foreach ($path in "$folder\one\plain.txt", "$folder\x [1]\brackets.txt", "$folder\two\inner\deep.txt") {
-        $null = [IO.Directory]::CreateDirectory([IO.Path]::GetDirectoryName($path))
-        [IO.File]::WriteAllText($path, 'x')
+# Reset-Node as a person starts it: services of Wine's own manager, a kubeadm that ends well, what a join and pods
+# left behind, and what somebody changed of the plan.
+function Test-ResetNode {
+    foreach ($name in 'kubelet', 'containerd') {
+        New-ServiceEntry -Name $name -CommandLine 'C:\windows\system32\spoolsv.exe'
+        Request-ServiceState -Name $name -State 'running'
     }
-    [IO.File]::SetAttributes("$folder\one\plain.txt", 'ReadOnly')
-    $said = ''
-    try {
-        & $module {
-            param($Path)
-            Start-Deadline -Name 'reset' -Seconds 30
-            Clear-Folder -Path $Path
-        } $folder
-    } catch {
-        $said = "$_"
+    $restart = @(@{ action = 'restart'; delaySeconds = 60 })
+    Set-ServiceFailure -Name 'kubelet' -ResetSeconds 900 -Actions $restart
+    $key = Get-ServiceKey -Name 'kubelet'
+    $failure = (Get-RegistryValue -Key $key -Name 'FailureActions').data
+    $facts = [IO.File]::ReadAllLines('C:\imagegen\node.conf')
+    $read = { param($Name) $facts -like "$Name=*" | ForEach-Object { $_.Substring($Name.Length + 1) } }
+    # A program of Wine that does nothing and ends well, whatever it is asked.
+    [IO.File]::Copy('C:\windows\system32\icacls.exe', (& $read 'kubeadm'), $true)
+    foreach ($path in @(& $read 'joined') + (& $read 'arguments')) { Write-Text -Path $path -Text 'of a join' }
+    # Names that only their whole path tells, and a file that is read-only.
+    foreach ($folder in & $read 'empty') {
+        foreach ($path in 'plain', 'x [1]', 'two\inner' | ForEach-Object { "$folder\pods\$_\left.txt" }) {
+            Write-Text -Path $path -Text 'of a pod'
+            [IO.File]::SetAttributes($path, 'ReadOnly')
+        }
     }
-    $left = @([IO.Directory]::GetFileSystemEntries($folder))
-    Assert-That -Name 'the folder is empty' -Holds ($said -eq '' -and $left.Count -eq 0) -Detail "$said $left"
+    Write-Text -Path "$(& $read 'empty' | Select-Object -Last 1)\config.yaml" -Text 'of a join'
+
+    $code = Invoke-NodeScript -Name 'Reset-Node' -Words '-TimeoutSeconds', '50'
+    $log = @(Get-ChildItem -LiteralPath 'C:\imagegen' -Filter '*.log' | ForEach-Object {
+            [IO.File]::ReadAllLines($_.FullName) | Select-Object -Last 6 })
+    Assert-That -Name 'Reset-Node ends' -Holds ($code -eq 0) -Detail "$code $($log -join '; ')"
+    $left = @(@(& $read 'joined') + (& $read 'arguments') | Where-Object { [IO.File]::Exists($_) })
+    Assert-That -Name 'nothing joins the node again' -Holds ($left.Count -eq 0) -Detail ($left -join ', ')
+    $left = @(foreach ($folder in & $read 'empty') {
+            Get-ChildItem -LiteralPath $folder -Recurse -Filter 'left.txt' | ForEach-Object { $_.FullName }
+        })
+    Assert-That -Name 'folders of pods are empty' -Holds ($left.Count -eq 0) -Detail ($left -join ', ')
+    $states = @('kubelet', 'containerd' | ForEach-Object { (Get-ServiceConfig -Name $_).state })
+    $holds = ($states -join ' ') -eq 'stopped running'
+    Assert-That -Name 'the kubelet is stopped, the runtime runs' -Holds $holds -Detail ($states -join ' ')
+    $after = (Get-RegistryValue -Key $key -Name 'FailureActions').data
+    Assert-That -Name 'recovery actions are as before' -Holds ($after -ceq $failure) -Detail $after
+    # The kubeadm of the plan is there again.
+    $code = Invoke-NodeScript -Name 'Test-Node'
+    Assert-That -Name 'the machine is as planned again' -Holds ($code -eq 0) -Detail $code
+    foreach ($name in 'kubelet', 'containerd') {
+        Request-ServiceState -Name $name -State 'stopped'
+        Remove-ServiceEntry -Name $name
+    }
 }
 
 function Test-Node {
+    . 'C:\imagegen\engine\Tools.ps1'
+    . $script:Platform
+    Start-Deadline -Name 'the node' -Seconds 120
     Test-Log
-    Test-Reset
+    Test-ResetNode
 }

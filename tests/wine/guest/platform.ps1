@@ -41,6 +41,44 @@ function Get-PowerShellPath {
     "$PSHOME\pwsh.exe"
 }
 
+# The service manager is Wine's own; what CIM tells of a service stands in the registry, too.
+function Get-ServiceConfig {
+    [CmdletBinding()]
+    param([string] $Name)
+    $service = @(Get-Service | Where-Object { $_.Name -eq $Name })
+    if ($service.Count -eq 0) { return $null }
+    $value = { param($Field) (Get-RegistryValue -Key (Get-ServiceKey -Name $Name) -Name $Field).data }
+    $starts = @{ 2 = 'auto'; 3 = 'manual'; 4 = 'disabled' }
+    $states = @{ Running = 'running'; Stopped = 'stopped'; StartPending = 'start pending' }
+    $states.StopPending = 'stop pending'
+    @{
+        startType = $starts[[int](& $value 'Start')]
+        dependsOn = @()
+        displayName = $service[0].DisplayName
+        commandLine = & $value 'ImagePath'
+        state = $states["$($service[0].Status)"]
+        exitCode = 0
+    }
+}
+
+# sc.exe of Wine knows no `failure`: what it would write.
+function Set-ServiceFailure {
+    [CmdletBinding()]
+    param([string] $Name, [long] $ResetSeconds, [object[]] $Actions = @())
+    $kinds = @{ none = 0; restart = 1; reboot = 2 }
+    $words = @([uint32]$ResetSeconds, 0, 0, $Actions.Count, 20)
+    foreach ($action in $Actions) { $words += @($kinds[$action.action], (1000 * $action.delaySeconds)) }
+    $bytes = [byte[]]@($words | ForEach-Object { [BitConverter]::GetBytes([uint32]$_) })
+    $hex = [Convert]::ToHexString($bytes).ToLowerInvariant()
+    Set-RegistryValue -Key (Get-ServiceKey -Name $Name) -Name 'FailureActions' -Kind 'Binary' -Data $hex
+}
+
+# HNSCall hangs in Wine.
+function Invoke-HostNetwork {
+    [CmdletBinding()]
+    param([string] $Method, [string] $Path, [string] $Body)
+}
+
 function Get-Task {
     [CmdletBinding()]
     param([string] $Name)
