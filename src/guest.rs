@@ -150,6 +150,7 @@ pub fn render_guest(
                 .map(|signing| signing.signers.clone())
                 .unwrap_or_default(),
             allowed_hosts: plan.governance.allowed_hosts.clone(),
+            preview: has_unread_archive(plan),
             resources,
         },
         facts,
@@ -417,6 +418,14 @@ fn check_volatile(kind: &ResourceKind, volatile: &BTreeMap<String, String>) -> R
             "`volatile`: the guest compares no `{name}`: expected one of {names}"
         ))
     })
+}
+
+/// Whether the digest of a member is not known yet: a plan that is proven has them all.
+fn has_unread_archive(plan: &Plan) -> bool {
+    plan.artifacts()
+        .filter(|artifact| artifact.kind.archive_format().is_some())
+        .flat_map(|artifact| &artifact.members)
+        .any(|member| member.sha256.is_none())
 }
 
 /// Every guest component must be installed by a step.

@@ -209,7 +209,7 @@ impl WrittenWorkspace<'_> {
         for (path, bytes) in &self.workspace.files {
             parts.push(ArchivePart {
                 path: path.clone(),
-                content: Content::Text(bytes.clone()),
+                content: Content::Bytes(bytes.clone()),
             });
         }
         parts.extend_from_slice(media);

@@ -5,12 +5,11 @@ use std::io::{Cursor, Write as _};
 use flate2::{Compression, Crc, write::DeflateEncoder, write::GzEncoder};
 use imagegen::base::code::Code;
 use imagegen::verify::ProofError;
-use imagegen::verify::archive::{Limits, MemberDigest, WantedMembers, list_entries, read_members};
+use imagegen::verify::archive::{Limits, MemberDigest, WantedMembers, read_members};
 use imagegen::windows::resource::ArchiveFormat::{self, TarGz, Zip};
 use proptest::prelude::*;
 
 pub mod forge;
-mod readers;
 mod table;
 
 use forge::{Part, gzip, tar, tar_gz, zip};
@@ -74,15 +73,6 @@ fn wanted_members_come_with_their_digests() {
         &mut |_, _| Ok(()),
     );
     assert_eq!(found.expect("good").len(), 2);
-    let entries =
-        list_entries(Cursor::new(tar_gz(&parts)), TarGz, &Limits::default()).expect("good");
-    assert_eq!(
-        entries
-            .iter()
-            .map(|entry| entry.name.as_str())
-            .collect::<Vec<_>>(),
-        ["bin/a.exe", "bin/b.exe", "README"]
-    );
 }
 
 /// The guest takes a member of a zip by its name, and .NET compares names whole: what is taken here has a name of the
@@ -193,7 +183,7 @@ fn errors_of_the_visitor_and_of_the_archive_come_through() {
             Ok(())
         },
     );
-    assert_eq!(said.expect_err("refused").code, Code::ARCHIVE_CHECKSUM);
+    assert_eq!(said.expect_err("refused").code, Code::ARCHIVE_CORRUPT);
 }
 
 fn seeds() -> Vec<(Vec<u8>, ArchiveFormat)> {
@@ -260,9 +250,10 @@ proptest! {
     fn noise_is_refused(noise in prop::collection::vec(any::<u8>(), 0..400), zip in any::<bool>()) {
         let format = if zip { Zip } else { TarGz };
         let magic: &[u8] = if zip { b"PK\x05\x06" } else { b"\x1f\x8b\x08\x00" };
-        let _ = list_entries(Cursor::new(&noise), format, &Limits::default());
         let with_magic = [magic, &noise].concat();
-        let _ = list_entries(Cursor::new(&with_magic), format, &Limits::default());
+        for bytes in [&noise, &with_magic] {
+            prop_assert!(take(bytes, format, &["a"], &Limits::default()).is_err());
+        }
     }
 
     #[test]

@@ -164,8 +164,8 @@ pub(crate) fn unpack(bundle: &[u8]) -> Vec<(String, Vec<u8>)> {
 fn pack(files: &[(String, Vec<u8>)]) -> Vec<u8> {
     let mut zip = zip::ZipWriter::new(Cursor::new(Vec::new()));
     for (name, bytes) in files {
-        zip.start_file(name.as_str(), zip::write::SimpleFileOptions::default())
-            .expect("file");
+        let options = imagegen::verify::archive::own_options(bytes.len() as u64);
+        zip.start_file(name.as_str(), options).expect("file");
         zip.write_all(bytes).expect("bytes");
     }
     zip.finish().expect("zip").into_inner()

@@ -53,7 +53,20 @@ function Assert-Plan {
         if ($properties.ContainsKey('digest') -and $properties.digest -cnotmatch '^([0-9a-f]{64}){1,2}$') {
             throw "$($resource.name): '$($properties.digest)' pins nothing"
         }
+        if ($type -eq 'archive') { Assert-Member -Plan $Plan -Resource $resource }
         if ([int]$resource.timeoutSeconds -le 0) { throw "$($resource.name): timeoutSeconds is not positive" }
+    }
+}
+
+# What was verified is what is unpacked, so each member has its digest. A preview was made without the archives.
+function Assert-Member {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] $Plan, [Parameter(Mandatory)] $Resource)
+    if ($null -ne $Plan.PSObject.Properties['preview']) { return }
+    foreach ($item in $Resource.properties.members) {
+        if ($null -eq (Get-MemberDigest -Item $item)) {
+            throw "$($Resource.name): the plan has no digest of $($item.member)"
+        }
     }
 }
 

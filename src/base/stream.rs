@@ -43,6 +43,18 @@ impl<A: Write, B: Write> Write for Tee<A, B> {
     }
 }
 
+/// Reader whose bytes are written into an output, too.
+#[derive(Debug)]
+pub struct TeeReader<R, W>(pub R, pub W);
+
+impl<R: Read, W: Write> Read for TeeReader<R, W> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let count = self.0.read(buffer)?;
+        self.1.write_all(&buffer[..count])?;
+        Ok(count)
+    }
+}
+
 /// Passes each piece that is written to a function.
 #[derive(Debug)]
 pub struct EachPiece<F>(pub F);

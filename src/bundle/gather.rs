@@ -120,7 +120,7 @@ impl Gatherer<'_> {
     fn add_text(&mut self, path: &str, bytes: Vec<u8>) {
         self.parts.push(ArchivePart {
             path: path.to_owned(),
-            content: Content::Text(bytes),
+            content: Content::Bytes(bytes),
         });
     }
 

@@ -228,7 +228,7 @@ pub fn build_layout(images: &[CarriedImage]) -> Vec<ArchivePart> {
     let list = format_list(&manifests);
     let part = |path: &str, value: &Value| ArchivePart {
         path: path.to_owned(),
-        content: Content::Text(text::format_json(value).into_bytes()),
+        content: Content::Bytes(text::format_json(value).into_bytes()),
     };
     vec![part(LAYOUT, &format_version()), part(LIST, &list)]
 }

@@ -20,7 +20,8 @@ use crate::io::fs;
 use crate::io::store::Store;
 use crate::lock::{LOCK_FILE, Lock};
 use crate::verify::ProofError;
-use crate::verify::archive::{Limits, MemberDigest, WantedMembers, read_own_members};
+use crate::verify::archive::{Limits, MemberDigest, WantedMembers, read_members, read_own_members};
+use crate::windows::resource::ArchiveFormat;
 
 /// A bundle holds whole releases of Windows images.
 const LIMITS: Limits = Limits {
@@ -54,12 +55,9 @@ pub struct OpenedBundle {
 pub fn verify_bundle(file: &Path, catalog: &Catalog) -> Result<OpenedBundle, BundleError> {
     let mut seen = ReadRecord::default();
     let reader = fs::open_file(file)?;
-    let read = read_own_members(
-        reader,
-        &WantedMembers::all_files(),
-        &LIMITS,
-        &mut |entry, content| seen.add_member(&entry.name, content),
-    );
+    let read = read_own_members(reader, &LIMITS, &mut |entry, content| {
+        seen.add_member(&entry.name, content)
+    });
     let checked = read.and_then(|found| seen.check_members(&found, catalog));
     let opened = checked.map_err(|error| proof_error(file, error))?;
     compare_checksums(file, &opened)?;
@@ -154,23 +152,29 @@ pub(super) fn read_objects(
     listed.retain(|path| folders.iter().any(|folder| path.starts_with(folder)));
     let wanted = WantedMembers::from_globs(folders.iter().map(|folder| format!("{folder}*")));
     let mut failure = None;
-    let read = read_own_members(reader, &wanted, &LIMITS, &mut |entry, content| {
-        if !listed.remove(entry.name.as_str()) {
-            return Err(changed_error(&entry.name));
-        }
-        let digest = last_segment(&entry.name);
-        match take(digest, content) {
-            Ok(true) => Ok(()),
-            Ok(false) => Err(changed_error(&entry.name)),
-            Err(error) => {
-                failure = Some(error);
-                Err(ProofError::new(
-                    Code::BUNDLE_EXTRACT,
-                    "it cannot be extracted",
-                ))
+    let read = read_members(
+        reader,
+        ArchiveFormat::Zip,
+        &wanted,
+        &LIMITS,
+        &mut |entry, content| {
+            if !listed.remove(entry.name.as_str()) {
+                return Err(changed_error(&entry.name));
             }
-        }
-    });
+            let digest = last_segment(&entry.name);
+            match take(digest, content) {
+                Ok(true) => Ok(()),
+                Ok(false) => Err(changed_error(&entry.name)),
+                Err(error) => {
+                    failure = Some(error);
+                    Err(ProofError::new(
+                        Code::BUNDLE_EXTRACT,
+                        "it cannot be extracted",
+                    ))
+                }
+            }
+        },
+    );
     let outcome = read.and_then(|_| match listed.first() {
         Some(path) => Err(changed_error(path)),
         None => Ok(()),

@@ -3,8 +3,7 @@
 use std::io::{BufWriter, Write as _};
 use std::path::{Path, PathBuf};
 
-use zip::write::SimpleFileOptions;
-use zip::{CompressionMethod, DateTime, System, ZipWriter};
+use zip::ZipWriter;
 
 use super::output::ArchiveOutput;
 use super::{BundleError, BundleIndex, INDEX, IndexedFile};
@@ -17,6 +16,7 @@ use crate::fetch::FetchedArtifact;
 use crate::io::fs;
 use crate::lock::LOCK_FILE;
 use crate::verify::ProofError;
+use crate::verify::archive::own_options;
 
 /// A file of the bundle.
 #[derive(Debug, Clone)]
@@ -27,9 +27,6 @@ pub struct ArchivePart {
 
 #[derive(Debug, Clone)]
 pub enum Content {
-    /// Text, which is compressed.
-    Text(Vec<u8>),
-    /// Bytes that would not get smaller.
     Bytes(Vec<u8>),
     /// A file on the disk, with the digest it must have.
     File {
@@ -55,14 +52,14 @@ impl ArchivePart {
 
     fn size(&self) -> u64 {
         match &self.content {
-            Content::Text(bytes) | Content::Bytes(bytes) => bytes.len() as u64,
+            Content::Bytes(bytes) => bytes.len() as u64,
             Content::File { size, .. } => *size,
         }
     }
 
     fn to_indexed(&self) -> IndexedFile {
         let sha256 = match &self.content {
-            Content::Text(bytes) | Content::Bytes(bytes) => sha256_hex(bytes),
+            Content::Bytes(bytes) => sha256_hex(bytes),
             Content::File { sha256, .. } => sha256.clone(),
         };
         IndexedFile {
@@ -93,7 +90,7 @@ pub fn create_bundle(
     };
     let head = ArchivePart {
         path: INDEX.to_owned(),
-        content: Content::Text(json::format_json(&index).into_bytes()),
+        content: Content::Bytes(json::format_json(&index).into_bytes()),
     };
     write_zip(file, std::iter::once(&head).chain(&parts))?;
     Ok(index)
@@ -144,21 +141,10 @@ fn write_part(
     part: &ArchivePart,
     file: &Path,
 ) -> Result<(), BundleError> {
-    let size = part.size();
-    let method = match part.content {
-        Content::Text(_) => CompressionMethod::Deflated,
-        Content::Bytes(_) | Content::File { .. } => CompressionMethod::Stored,
-    };
-    let options = SimpleFileOptions::default()
-        .compression_method(method)
-        .last_modified_time(DateTime::default())
-        .unix_permissions(0o644)
-        .system(System::Unix)
-        .large_file(size >= u64::from(u32::MAX));
-    zip.start_file(part.path.as_str(), options)
+    zip.start_file(part.path.as_str(), own_options(part.size()))
         .map_err(|error| write_error(file, &error))?;
     match &part.content {
-        Content::Text(bytes) | Content::Bytes(bytes) => zip
+        Content::Bytes(bytes) => zip
             .write_all(bytes)
             .map_err(|error| write_error(file, &error)),
         Content::File { path, sha256, size } => copy_file(zip, path, sha256, *size),

@@ -23,6 +23,7 @@ pub fn format_plan(plan: &GuestPlan) -> String {
         scripts,
         signers,
         allowed_hosts,
+        preview,
         resources,
     } = plan;
     let (hosts, resources) = (
@@ -37,6 +38,7 @@ pub fn format_plan(plan: &GuestPlan) -> String {
         scripts,
         signers,
         allowed_hosts: hosts,
+        preview: *preview,
         resources,
     })
 }
@@ -53,6 +55,8 @@ struct EnginePlan<'a> {
     signers: &'a [Signer],
     #[serde(rename = "allowedHosts", skip_serializing_if = "Option::is_none")]
     allowed_hosts: Option<&'a [HostPattern]>,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    preview: bool,
     resources: Vec<EngineResource<'a>>,
 }
 

@@ -31,7 +31,7 @@ use crate::render::Workspace;
 use crate::selection::{read_lock, read_policy};
 use crate::trust::check_unproven;
 use crate::ui::Printer;
-use crate::verify::archive::{self, Limits, WantedMembers};
+use crate::verify::archive::{self, Limits};
 use crate::verify::{NotProven, ProofError, record_evidence};
 
 use self::again::{RenderedAgain, find_added, render_again};
@@ -336,7 +336,6 @@ fn check_archive(
     let mut rest: BTreeMap<&String, &Vec<u8>> = rendered.files.iter().collect();
     let read = archive::read_own_members(
         fs::open_file(&path)?,
-        &WantedMembers::all_files(),
         &Limits {
             entry: MAX_SIZE,
             total: 16 * MAX_SIZE,

@@ -26,5 +26,9 @@ pub struct GuestPlan {
     /// asked.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub allowed_hosts: Option<Vec<HostPattern>>,
+    /// It was made before its archives were read: members without digest are taken as they come. The engine refuses
+    /// such a member in any other plan.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub preview: bool,
     pub resources: Vec<Resource>,
 }

@@ -1,23 +1,28 @@
-//! Reads members of archives without unpacking them. Archives that readers could interpret differently are refused.
+//! Reads members of archives without unpacking them, by the crates `zip` and `tar`.
 //!
-//! One hostile entry refuses the whole archive. This module writes nothing; the caller may use the bytes that
-//! `visit` received only after [`read_members`] returned, because checksums, duplicates and trailing bytes are
-//! checked at the end.
+//! Another reader may see other bytes in an archive that was made for it. That is refused where it unpacks: the
+//! lockfile names the digest of each member that is used, and the guest compares it. Here an archive is refused that
+//! is damaged, has links, special files, names that Windows does not keep apart, more than its limits, or not what is
+//! asked for. The caller may use the bytes that `visit` received only after [`read_members`] returned.
 
 mod glob;
 mod names;
-mod read;
-mod targz;
+mod own;
+mod tar;
 mod wanted;
 mod zip;
 
-use std::io::{Read, Seek, SeekFrom};
+use std::io::{self, Read, Seek};
 
 use super::ProofError;
 use crate::base::code::Code;
+use crate::base::digest::Digester;
+use crate::base::stream::copy_pieces;
+use crate::base::value::PinAlgorithm;
 use crate::windows::resource::ArchiveFormat;
 
 pub use glob::matches_glob;
+pub use own::{own_options, read_own_members};
 pub use wanted::WantedMembers;
 
 /// Bounds that a hostile archive runs into.
@@ -78,7 +83,7 @@ pub fn read_member_bytes(entry: &Entry, content: &mut dyn Read) -> Result<Vec<u8
 
 /// A member that cannot be read, or not be kept.
 #[must_use]
-pub fn unreadable_error(entry: &Entry, error: &std::io::Error) -> ProofError {
+pub fn unreadable_error(entry: &Entry, error: &io::Error) -> ProofError {
     ProofError::new(
         Code::ARCHIVE_UNREADABLE,
         format!("`{}` cannot be read: {error}", entry.name),
@@ -88,8 +93,7 @@ pub fn unreadable_error(entry: &Entry, error: &std::io::Error) -> ProofError {
 /// Reads the wanted members in the archive's order; what `visit` leaves unread is read after it.
 ///
 /// # Errors
-/// The archive is damaged, ambiguous, hostile or beyond a limit, a wanted member is not there, or
-/// whatever `visit` says.
+/// The archive is damaged, hostile or beyond a limit, a wanted member is not there, or whatever `visit` says.
 pub fn read_members<R: Read + Seek>(
     reader: R,
     format: ArchiveFormat,
@@ -97,40 +101,23 @@ pub fn read_members<R: Read + Seek>(
     limits: &Limits,
     visit: &mut Visit<'_>,
 ) -> Result<Vec<MemberDigest>, ProofError> {
-    Ok(walk_archive(reader, format, wanted, limits, visit)?.digests)
-}
-
-/// The same for a zip that this program wrote: one that has what its writer never makes is refused.
-///
-/// # Errors
-/// As [`read_members`].
-pub fn read_own_members<R: Read + Seek>(
-    mut reader: R,
-    wanted: &WantedMembers,
-    limits: &Limits,
-    visit: &mut Visit<'_>,
-) -> Result<Vec<MemberDigest>, ProofError> {
-    require_format(&mut reader, ArchiveFormat::Zip)?;
-    Ok(zip::walk_own_zip(reader, wanted, limits, visit)?.digests)
-}
-
-/// Every entry, with the same demands on the archive as [`read_members`].
-///
-/// # Errors
-/// The archive is damaged, ambiguous, hostile or beyond a limit.
-pub fn list_entries<R: Read + Seek>(
-    reader: R,
-    format: ArchiveFormat,
-    limits: &Limits,
-) -> Result<Vec<Entry>, ProofError> {
-    Ok(walk_archive(
-        reader,
-        format,
-        &WantedMembers::default(),
+    let mut walk = Walk {
+        wanted,
         limits,
-        &mut |_, _| Ok(()),
-    )?
-    .entries)
+        visit,
+        entries: Vec::new(),
+        digests: Vec::new(),
+        total: 0,
+    };
+    match format {
+        ArchiveFormat::Zip => zip::walk_zip(reader, &mut walk)?,
+        ArchiveFormat::TarGz => tar::walk_tar(reader, &mut walk)?,
+    }
+    // The folder that is packed has no name of its own.
+    walk.entries.retain(|entry| !entry.name.is_empty());
+    names::check_collisions(&walk.entries)?;
+    wanted.check_complete(&walk.entries)?;
+    Ok(walk.digests)
 }
 
 /// Refuses paths that no file can have on every system, and those that would be one file.
@@ -150,60 +137,99 @@ pub fn check_names<'a>(paths: impl IntoIterator<Item = &'a str>) -> Result<(), P
     names::check_collisions(&entries)
 }
 
-struct Walked {
+/// Entries that were met, and the members among them that were read.
+struct Walk<'a, 'b> {
+    wanted: &'a WantedMembers,
+    limits: &'a Limits,
+    visit: &'a mut Visit<'b>,
     entries: Vec<Entry>,
     digests: Vec<MemberDigest>,
+    total: u64,
 }
 
-fn walk_archive<R: Read + Seek>(
-    mut reader: R,
-    format: ArchiveFormat,
-    wanted: &WantedMembers,
-    limits: &Limits,
-    visit: &mut Visit<'_>,
-) -> Result<Walked, ProofError> {
-    require_format(&mut reader, format)?;
-    match format {
-        ArchiveFormat::Zip => zip::walk_zip(reader, wanted, limits, visit),
-        ArchiveFormat::TarGz => targz::walk_tar(reader, wanted, limits, visit),
+impl Walk<'_, '_> {
+    /// Whether the entry is asked for. `mode` is that of Unix, which Windows does not have.
+    fn add_entry(&mut self, entry: &Entry, mode: u32) -> Result<bool, ProofError> {
+        let (name, limits) = (&entry.name, self.limits);
+        if mode & 0o6000 != 0 {
+            let why = "is marked to run as another user";
+            return names::refuse_entry(Code::ARCHIVE_SPECIAL, name, why);
+        }
+        if self.entries.len() as u64 >= limits.entries {
+            let message = format!("more than {} entries", limits.entries);
+            return Err(ProofError::new(Code::ARCHIVE_ENTRIES, message));
+        }
+        let is_wanted = self.wanted.includes_entry(entry)?;
+        if is_wanted {
+            self.total = self.total.saturating_add(entry.size);
+        }
+        if entry.size > limits.entry || self.total > limits.total {
+            let why = format!("has {} bytes, and that is too many", entry.size);
+            return names::refuse_entry(Code::ARCHIVE_SIZE, name, &why);
+        }
+        self.entries.push(entry.clone());
+        Ok(is_wanted)
     }
-}
 
-fn require_format<R: Read + Seek>(reader: &mut R, format: ArchiveFormat) -> Result<(), ProofError> {
-    let mut magic = Vec::new();
-    reader
-        .seek(SeekFrom::Start(0))
-        .map_err(|error| read::to_proof_error(&error))?;
-    reader
-        .by_ref()
-        .take(4)
-        .read_to_end(&mut magic)
-        .map_err(|error| read::to_proof_error(&error))?;
-    reader
-        .seek(SeekFrom::Start(0))
-        .map_err(|error| read::to_proof_error(&error))?;
-    let (own, other, said) = match format {
-        ArchiveFormat::Zip => (
-            &b"PK"[..],
-            &b"\x1f\x8b"[..],
-            "expected a zip archive, found a gzip file",
-        ),
-        ArchiveFormat::TarGz => (
-            &b"\x1f\x8b"[..],
-            &b"PK"[..],
-            "expected a tar.gz archive, found a zip file",
-        ),
-    };
-    if magic.starts_with(other) {
-        return Err(ProofError::new(Code::ARCHIVE_FORMAT, said));
-    }
-    if !magic.starts_with(own) {
-        let said = if magic.is_empty() {
-            "the archive is empty"
-        } else {
-            "the file is not an archive of the expected format"
+    /// Hands a member out and reads what is left of it.
+    fn read_member(&mut self, entry: &Entry, content: &mut dyn Read) -> Result<(), ProofError> {
+        let mut reader = MemberReader {
+            content,
+            hash: Digester::new(PinAlgorithm::Sha256),
+            failure: None,
         };
-        return Err(ProofError::new(Code::ARCHIVE_FORMAT, said));
+        let visited = (self.visit)(entry, &mut reader);
+        let rest = copy_pieces(&mut reader, &mut io::sink());
+        if let Some(error) = reader.failure {
+            return Err(error);
+        }
+        visited?;
+        rest.map_err(|error| to_proof_error(&error))?;
+
+        let (name, size) = (entry.name.clone(), reader.hash.size());
+        if size != entry.size {
+            let why = format!("has {size} bytes, and its header states {}", entry.size);
+            return names::refuse_entry(Code::ARCHIVE_CORRUPT, &name, &why);
+        }
+        let sha256 = reader.hash.finish();
+        self.digests.push(MemberDigest { name, size, sha256 });
+        Ok(())
     }
-    Ok(())
+}
+
+/// A member while it is read. A visitor that swallows an error does not make the archive good.
+struct MemberReader<'a> {
+    content: &'a mut dyn Read,
+    hash: Digester,
+    failure: Option<ProofError>,
+}
+
+impl Read for MemberReader<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if let Some(error) = &self.failure {
+            return Err(io::Error::other(error.clone()));
+        }
+        let read = self.content.read(buffer);
+        match &read {
+            Ok(count) => self.hash.add(&buffer[..*count]),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => self.failure = Some(to_proof_error(error)),
+        }
+        read
+    }
+}
+
+/// An error of the crates, or one of ours that came through them.
+fn to_proof_error(error: &io::Error) -> ProofError {
+    let own = error.get_ref().and_then(|inner| inner.downcast_ref());
+    if let Some(own) = own {
+        return ProofError::clone(own);
+    }
+    // What the system says has its number.
+    if error.raw_os_error().is_some() {
+        let message = format!("the archive cannot be read: {error}");
+        return ProofError::new(Code::ARCHIVE_UNREADABLE, message);
+    }
+    let message = format!("the archive is damaged: {error}");
+    ProofError::new(Code::ARCHIVE_CORRUPT, message)
 }

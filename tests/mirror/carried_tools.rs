@@ -171,7 +171,7 @@ fn with_index(bundle: &[u8], index: &Value) -> Vec<u8> {
         } else if !listed.iter().any(|it| it["path"] == name.as_str()) {
             continue;
         }
-        let options = zip::write::SimpleFileOptions::default();
+        let options = imagegen::verify::archive::own_options(bytes.len() as u64);
         written.start_file(name, options).expect("member");
         written.write_all(&bytes).expect("bytes");
     }

@@ -1,113 +1,66 @@
-//! Strict zip reader: the central directory and the local headers must agree, and entries must be contiguous, so that
-//! readers of either see the same files. The format is that of APPNOTE.TXT 6.3.10.
+//! Zip archives. Local headers must agree with the directory, which is all that `ZipArchive` of .NET reads in the guest.
 
-mod directory;
-mod end;
-mod fields;
-mod own;
+use std::io::{Read, Seek};
 
-use std::io::{BufReader, Read, Seek, SeekFrom};
+use ::zip::read::ZipArchive;
+use ::zip::result::ZipError;
 
-use flate2::bufread::DeflateDecoder;
-
-use super::names;
-use super::read::{to_proof_error, visit_member};
-use super::{Limits, ProofError, Visit, Walked, WantedMembers};
+use super::names::{refuse_entry, require_exact_name};
+use super::{Entry, ProofError, Walk, to_proof_error};
 use crate::base::code::Code;
-use directory::{CentralDirectory, Record, read_directory};
 
 pub(super) fn walk_zip<R: Read + Seek>(
-    mut reader: R,
-    wanted: &WantedMembers,
-    limits: &Limits,
-    visit: &mut Visit<'_>,
-) -> Result<Walked, ProofError> {
-    let directory = read_directory(&mut reader, limits)?;
-    walk_directory(reader, &directory, wanted, limits, visit)
-}
+    reader: R,
+    walk: &mut Walk<'_, '_>,
+) -> Result<(), ProofError> {
+    let mut archive = ZipArchive::new(reader).map_err(convert_error)?;
+    if archive.has_duplicate_names() {
+        let message = "the archive has an entry twice";
+        return Err(ProofError::new(Code::ARCHIVE_DUPLICATE, message));
+    }
+    archive
+        .validate_header_consistency()
+        .map_err(convert_error)?;
+    if archive.offset() > 0 {
+        let message = "the archive is damaged: bytes in front of its first entry";
+        return Err(ProofError::new(Code::ARCHIVE_CORRUPT, message));
+    }
 
-/// The same for a zip of this program.
-pub(super) fn walk_own_zip<R: Read + Seek>(
-    mut reader: R,
-    wanted: &WantedMembers,
-    limits: &Limits,
-    visit: &mut Visit<'_>,
-) -> Result<Walked, ProofError> {
-    let directory = read_directory(&mut reader, limits)?;
-    own::require_own_form(&directory)?;
-    walk_directory(reader, &directory, wanted, limits, visit)
-}
-
-fn walk_directory<R: Read + Seek>(
-    mut reader: R,
-    directory: &CentralDirectory,
-    wanted: &WantedMembers,
-    limits: &Limits,
-    visit: &mut Visit<'_>,
-) -> Result<Walked, ProofError> {
-    let records = &directory.records;
-    let mut walked = Walked {
-        entries: Vec::new(),
-        digests: Vec::new(),
-    };
-    walked.entries = records.iter().map(|record| record.entry.clone()).collect();
-    names::check_collisions(&walked.entries)?;
-    wanted.check_complete(&walked.entries)?;
-    let mut total = 0_u64;
-    for record in records {
-        let is_wanted = wanted.includes_entry(&record.entry)?;
-        if !is_wanted && !record.is_stream() {
+    for index in 0..archive.len() {
+        let record = archive.by_index_data(index).map_err(convert_error)?;
+        let entry = Entry {
+            name: require_exact_name(record.name_raw())?,
+            size: record.size(),
+            directory: record.is_dir(),
+        };
+        let (mode, compressed) = (
+            record.unix_mode().unwrap_or_default(),
+            record.compressed_size(),
+        );
+        match mode & 0o170_000 {
+            0 | 0o100_000 | 0o040_000 => {}
+            0o120_000 => return refuse_entry(Code::ARCHIVE_LINK, &entry.name, "is a link"),
+            _ => return refuse_entry(Code::ARCHIVE_SPECIAL, &entry.name, "is a special file"),
+        }
+        if !walk.add_entry(&entry, mode)? {
             continue;
         }
-        total = total.saturating_add(record.entry.size);
-        if total > limits.total {
-            let message = format!("more than {} bytes in all", limits.total);
-            return Err(ProofError::new(Code::ARCHIVE_SIZE, message));
+        if entry.size > 1 << 20 && entry.size / walk.limits.ratio > compressed {
+            let why = "expands far beyond its compressed size";
+            return refuse_entry(Code::ARCHIVE_RATIO, &entry.name, why);
         }
-
-        if is_wanted {
-            walked
-                .digests
-                .push(read_record(&mut reader, record, visit)?);
-        } else {
-            // A reader from the front goes on where the stream ends, wherever the directory says that its entry does.
-            read_record(&mut reader, record, &mut |_, _| Ok(()))?;
-        }
+        let mut file = archive.by_index(index).map_err(convert_error)?;
+        walk.read_member(&entry, &mut file)?;
     }
-    Ok(walked)
+    Ok(())
 }
 
-fn read_record<R: Read + Seek>(
-    reader: &mut R,
-    record: &Record,
-    visit: &mut Visit<'_>,
-) -> Result<super::MemberDigest, ProofError> {
-    reader
-        .seek(SeekFrom::Start(record.data))
-        .map_err(|error| to_proof_error(&error))?;
-    let data = BufReader::with_capacity(64 * 1024, reader.take(record.compressed));
-    match record.method {
-        0 => Ok(visit_member(&record.entry, data, Some(record.crc), visit)?.0),
-        8 => {
-            let (digest, decoder) = visit_member(
-                &record.entry,
-                DeflateDecoder::new(data),
-                Some(record.crc),
-                visit,
-            )?;
-            if decoder.total_in() == record.compressed {
-                return Ok(digest);
-            }
-            names::refuse_entry(
-                Code::ARCHIVE_HIDDEN_DATA,
-                &record.entry.name,
-                "has bytes after its compressed content",
-            )
+pub(super) fn convert_error(error: ZipError) -> ProofError {
+    match error {
+        ZipError::Io(error) => to_proof_error(&error),
+        error => {
+            let message = format!("the zip cannot be read: {error}");
+            ProofError::new(Code::ARCHIVE_CORRUPT, message)
         }
-        method => names::refuse_entry(
-            Code::ARCHIVE_METHOD,
-            &record.entry.name,
-            &format!("is compressed by method {method}; only stored and deflated ones are read"),
-        ),
     }
 }

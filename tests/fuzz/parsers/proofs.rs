@@ -198,14 +198,14 @@ pub(super) const PROOFS: &[Parser] = &[
     },
     Parser {
         name: "zip",
-        files: &["src/verify/archive/zip/"],
+        files: &["src/verify/archive/zip.rs"],
         least: 1000,
         seeds: || vec![zip(&files())],
         parse: |bytes| parse_archive(ArchiveFormat::Zip, bytes),
     },
     Parser {
         name: "tar",
-        files: &["src/verify/archive/targz.rs", "src/verify/archive/targz/"],
+        files: &["src/verify/archive/tar.rs"],
         least: 1000,
         seeds: || vec![tar_gz(&files())],
         parse: |bytes| parse_archive(ArchiveFormat::TarGz, bytes),

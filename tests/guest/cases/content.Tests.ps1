@@ -73,6 +73,15 @@ Describe 'Member' -Tag 'engine' {
         Assert-Run -Run $run -Code 1 -Text 'the unpacked file is'
     }
 
+    It 'a member without digest is refused outside previews' {
+        $script:world = New-World -Edit {
+            param($content)
+            $content.PSObject.Properties.Remove('preview')
+        }
+        $run = Invoke-Engine -World $world -Phase 'install'
+        Assert-Run -Run $run -Code 1 -Text 'the plan has no digest of win-bridge.exe'
+    }
+
     It 'no such member stays' {
         $left = @(Get-Partial -World $world)
         $left.Count | Should -Be 0 -Because $left
