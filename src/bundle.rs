@@ -3,7 +3,6 @@
 //! ```text
 //! bundle.json               every other file with digest and size, where artifacts came from, images
 //! imagegen.lock.json        the lock
-//! evidence.json             what was proven of each artifact, by component
 //! objects/sha256/<digest>   artifacts, Packer with its plugins, and the checksum files and signatures that proved them
 //! scripts/…                 what runs in the guest
 //! images/…                  container images, an OCI layout
@@ -11,7 +10,6 @@
 //!
 //! The same lock and the same files give the same bytes. Nothing here opens a socket.
 
-mod checksums;
 mod gather;
 pub mod images;
 mod kept;
@@ -35,7 +33,6 @@ use crate::base::value::ImageReference;
 use crate::diagnostic::{Classify, ErrorClass, Location};
 use crate::io::fs::FileError;
 use crate::lock::Lock;
-use crate::model::evidence::Evidence;
 use crate::model::plan::PlannedArtifact;
 use crate::verify::ProofError;
 
@@ -52,7 +49,6 @@ pub use write::{ArchivePart, Content, create_bundle, write_zip};
 pub const SCHEMA: &str = "imagegen.dev/bundle/v1";
 
 pub(crate) const INDEX: &str = "bundle.json";
-pub(crate) const EVIDENCE: &str = "evidence.json";
 /// Folder of artifacts, tools and what proves them.
 pub const OBJECTS: &str = "objects/sha256/";
 pub(crate) const SCRIPTS: &str = "scripts/";
@@ -259,14 +255,6 @@ impl Classify for BundleError {
             Self::File(error) => error.location(),
         }
     }
-}
-
-/// Proofs by component.
-pub(crate) fn collect_evidence(lock: &Lock) -> BTreeMap<&str, &[Evidence]> {
-    lock.artifacts
-        .iter()
-        .map(|artifact| (artifact.component.as_str(), artifact.evidence.as_slice()))
-        .collect()
 }
 
 /// Every URL that a lock speaks of: only for these may a bundle say what came from there.

@@ -6,9 +6,8 @@ use std::path::Path;
 use super::images::{build_layout, check_image_names};
 use super::mirror::check_layout;
 use super::registry::{FetchedImages, ImageSource};
-use super::{ArchivePart, BLOBS, BundleIndex, Content, EVIDENCE, IndexedTool, OBJECTS, SCHEMA};
+use super::{ArchivePart, BLOBS, BundleIndex, Content, IndexedTool, OBJECTS, SCHEMA};
 use crate::base::digest::sha256_hex;
-use crate::base::json;
 use crate::base::url::{HttpUrl, strip_secrets};
 use crate::base::value::ImageReference;
 use crate::diagnostic::{Error, InternalError, Result};
@@ -45,10 +44,6 @@ pub fn gather_bundle(
         origins: BTreeMap::new(),
     };
     gatherer.add_text(LOCK_FILE, lock.encode().into_bytes());
-    gatherer.add_text(
-        EVIDENCE,
-        json::format_json(&super::collect_evidence(lock)).into_bytes(),
-    );
     for (path, bytes) in trees.provisioners.files() {
         gatherer.add_text(&format!("scripts/{path}"), bytes);
     }

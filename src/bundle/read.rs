@@ -4,10 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io::Read;
 use std::path::Path;
 
-use super::checksums::compare_checksums;
 use super::tools::check_tools;
-use super::{BLOBS, BundleError, BundleIndex, EVIDENCE, INDEX, OBJECTS, SCHEMA, SCRIPTS};
-use super::{collect_evidence, collect_urls, images};
+use super::{BLOBS, BundleError, BundleIndex, INDEX, OBJECTS, SCHEMA, SCRIPTS};
+use super::{collect_urls, images};
 use crate::acquire::carried_name;
 use crate::base::code::Code;
 use crate::base::digest::Digester;
@@ -44,8 +43,6 @@ pub struct OpenedBundle {
     pub lock: Lock,
     /// Guest scripts, by path.
     pub scripts: BTreeMap<String, Vec<u8>>,
-    /// Names of the objects that artifacts are, by title.
-    pub(super) objects: BTreeMap<String, String>,
 }
 
 /// Checks a whole bundle.
@@ -59,9 +56,7 @@ pub fn verify_bundle(file: &Path, catalog: &Catalog) -> Result<OpenedBundle, Bun
         seen.add_member(&entry.name, content)
     });
     let checked = read.and_then(|found| seen.check_members(&found, catalog));
-    let opened = checked.map_err(|error| proof_error(file, error))?;
-    compare_checksums(file, &opened)?;
-    Ok(opened)
+    checked.map_err(|error| proof_error(file, error))
 }
 
 pub(crate) fn proof_error(file: &Path, error: ProofError) -> BundleError {
@@ -211,7 +206,7 @@ impl ReadRecord {
         if let Some(path) = name.strip_prefix(SCRIPTS) {
             let bytes = self.keep_bytes(name, content, LARGEST_KEPT)?;
             self.scripts.insert(path.to_owned(), bytes);
-        } else if matches!(name, INDEX | LOCK_FILE | EVIDENCE) || images::is_document(name) {
+        } else if matches!(name, INDEX | LOCK_FILE) || images::is_document(name) {
             let bytes = self.keep_bytes(name, content, LARGEST_DOCUMENT)?;
             if name == LOCK_FILE {
                 let lock = decode_lock(&bytes)?;
@@ -284,20 +279,14 @@ impl ReadRecord {
                 .ok_or_else(|| absent_error(LOCK_FILE))?,
         )?;
         check_files(&index, found)?;
-        let objects: BTreeSet<&str> = index
-            .files
-            .iter()
-            .filter_map(|file| file.path.strip_prefix(OBJECTS))
+        let named = index.files.iter();
+        let objects: BTreeSet<&str> = named
+            .filter(|file| file.path.strip_prefix(OBJECTS) == Some(&file.sha256))
+            .map(|file| file.sha256.as_str())
             .collect();
-        let artifacts = self.check_artifacts(&index, &lock, &objects)?;
+        self.check_artifacts(&index, &lock, &objects)?;
         check_tools(&index, &lock, &objects)?;
         check_origins(&index, &lock, &objects)?;
-        if self.small.get(EVIDENCE).map(Vec::as_slice)
-            != Some(json::format_json(&collect_evidence(&lock)).as_bytes())
-        {
-            let message = format!("`{EVIDENCE}` differs from the lockfile");
-            return Err(ProofError::new(Code::BUNDLE_EVIDENCE, message));
-        }
         images::check_images(&index, &lock, &self.small, catalog)?;
         images::check_locked_images(&index, &lock)?;
         self.check_named(&index, &lock)?;
@@ -306,7 +295,6 @@ impl ReadRecord {
             index,
             lock,
             scripts: self.scripts,
-            objects: artifacts,
         })
     }
 
@@ -324,67 +312,37 @@ impl ReadRecord {
         Err(ProofError::new(Code::BUNDLE_SCHEMA, message))
     }
 
-    /// Every artifact of the lock is there, by every digest that pins it. Returns the names of their objects, by title.
+    /// Every file of the lock is there, by every digest that pins it.
     fn check_artifacts(
         &self,
         index: &BundleIndex,
         lock: &Lock,
         objects: &BTreeSet<&str>,
-    ) -> Result<BTreeMap<String, String>, ProofError> {
-        if let Some(own) = lock
-            .selection
-            .user_files()
-            .find(|own| !objects.contains(own.sha256.as_str()))
-        {
-            let url = own.url.public_url();
-            let message = format!(
-                "{url}: no file has the digest {} of the lockfile",
-                own.sha256
-            );
-            return Err(ProofError::new(Code::BUNDLE_ARTIFACT_ABSENT, message));
+    ) -> Result<(), ProofError> {
+        for own in lock.selection.user_files() {
+            if !objects.contains(own.sha256.as_str()) {
+                return Err(missing_error(own.url.public_url(), &own.sha256));
+            }
         }
-        let mut artifacts = BTreeMap::new();
         for artifact in &lock.artifacts {
             let name = artifact.title();
-            let mut object = None;
+            let origin = index.origins.get(artifact.url.public_url());
+            let mut known = origin.map(String::as_str);
             for pin in &artifact.digests {
-                let found = self
-                    .find_name(&pin.digest)
-                    .filter(|name| objects.contains(name));
-                if found.is_none() || object.replace(found).is_some_and(|other| other != found) {
-                    let message = format!(
-                        "{name}: no file has the digest {} of the lockfile",
-                        pin.digest
-                    );
-                    return Err(ProofError::new(Code::BUNDLE_ARTIFACT_ABSENT, message));
+                let object = self.find_name(&pin.digest);
+                let object = object.filter(|object| objects.contains(object));
+                let object = object.ok_or_else(|| missing_error(&name, &pin.digest))?;
+                if *known.get_or_insert(object) != object {
+                    let message = format!("{name}: the index gives its URL to another file");
+                    return Err(ProofError::new(Code::BUNDLE_ORIGIN, message));
                 }
             }
-            let Some(object) = object.flatten() else {
-                return Err(ProofError::new(
-                    Code::BUNDLE_UNPINNED,
-                    format!("{name}: the lock does not pin it"),
-                ));
-            };
-            if index
-                .origins
-                .get(artifact.url.public_url())
-                .is_some_and(|origin| origin != object)
-            {
-                let message = format!("{name}: the index gives its URL to another file");
-                return Err(ProofError::new(Code::BUNDLE_ORIGIN, message));
+            if artifact.digests.is_empty() {
+                let message = format!("{name}: the lock does not pin it");
+                return Err(ProofError::new(Code::BUNDLE_UNPINNED, message));
             }
-            let size = index
-                .files
-                .iter()
-                .find(|file| file.path.strip_prefix(OBJECTS) == Some(object))
-                .map(|file| file.size);
-            if artifact.size.is_some() && artifact.size != size {
-                let message = format!("{name}: its size differs from the lockfile");
-                return Err(ProofError::new(Code::BUNDLE_SIZE, message));
-            }
-            artifacts.insert(name, object.to_owned());
         }
-        Ok(artifacts)
+        Ok(())
     }
 
     /// The name that an object with this digest has: its SHA-256.
@@ -406,10 +364,10 @@ impl ReadRecord {
             let is_known = match path.strip_prefix(OBJECTS) {
                 Some(object) => named.contains(object),
                 None => {
-                    matches!(path, LOCK_FILE | EVIDENCE)
+                    let is_blob = path.strip_prefix(BLOBS) == Some(&file.sha256);
+                    path == LOCK_FILE
                         || path.starts_with(SCRIPTS)
-                        || (path.starts_with(BLOBS) || images::is_document(path))
-                            && !index.images.is_empty()
+                        || (is_blob || images::is_document(path)) && !index.images.is_empty()
                 }
             };
             if !is_known {
@@ -433,47 +391,32 @@ fn absent_error(name: &str) -> ProofError {
     )
 }
 
+fn missing_error(name: &str, digest: &dyn std::fmt::Display) -> ProofError {
+    let message = format!("{name}: no file has the digest {digest} of the lockfile");
+    ProofError::new(Code::BUNDLE_ARTIFACT_ABSENT, message)
+}
+
 /// The files are those of the index, neither more nor fewer nor others.
 fn check_files(index: &BundleIndex, found: &[MemberDigest]) -> Result<(), ProofError> {
-    let mut rest: BTreeMap<&str, &MemberDigest> = found
-        .iter()
-        .filter(|file| file.name != INDEX)
-        .map(|file| (file.name.as_str(), file))
-        .collect();
+    let mut rest: BTreeMap<&str, &MemberDigest> = BTreeMap::new();
+    for file in found {
+        rest.insert(&file.name, file);
+    }
+    rest.remove(INDEX);
     for listed in &index.files {
-        let file = rest
-            .remove(listed.path.as_str())
-            .ok_or_else(|| absent_error(&listed.path))?;
-        if file.size != listed.size {
-            let message = format!(
-                "`{}` has {} bytes, expected {}",
-                file.name, file.size, listed.size
-            );
-            return Err(ProofError::new(Code::BUNDLE_SIZE, message));
-        }
-        if file.sha256 != listed.sha256 {
-            let message = format!(
-                "`{}` has the digest {}, expected {}",
-                file.name, file.sha256, listed.sha256
-            );
-            return Err(ProofError::new(Code::BUNDLE_DIGEST, message));
-        }
-        let name = listed
-            .path
-            .strip_prefix(OBJECTS)
-            .or_else(|| listed.path.strip_prefix(BLOBS));
-        if name.is_some_and(|name| name != listed.sha256) {
-            let message = format!("`{}` has another digest than its name", listed.path);
+        let path = listed.path.as_str();
+        let file = rest.remove(path).ok_or_else(|| absent_error(path))?;
+        if (file.size, &file.sha256) != (listed.size, &listed.sha256) {
+            let (found, expected) = (&file.sha256, &listed.sha256);
+            let message = format!("`{path}` has the digest {found}, expected {expected}");
             return Err(ProofError::new(Code::BUNDLE_DIGEST, message));
         }
     }
-    match rest.into_keys().next() {
-        Some(name) => Err(ProofError::new(
-            Code::BUNDLE_FILE_EXTRA,
-            format!("`{name}` is not in the index"),
-        )),
-        None => Ok(()),
-    }
+    let Some(name) = rest.into_keys().next() else {
+        return Ok(());
+    };
+    let message = format!("`{name}` is not in the index");
+    Err(ProofError::new(Code::BUNDLE_FILE_EXTRA, message))
 }
 
 /// A bundle may say where files came from, but only of what its lock names: nobody's URL can be

@@ -105,9 +105,12 @@ pub fn write_zip<'a>(
     parts: impl IntoIterator<Item = &'a ArchivePart>,
 ) -> Result<(), BundleError> {
     fs::write_with(file, |output| {
-        let mut output = ArchiveOutput::new(output);
+        let mut output = ArchiveOutput {
+            file: output,
+            refusal: None,
+        };
         let written = write_parts(&mut output, parts, file);
-        match output.take_refusal() {
+        match output.refusal {
             Some(refusal) => Err(fs::file_error("writing", file)(refusal).into()),
             None => written,
         }

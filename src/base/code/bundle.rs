@@ -6,7 +6,6 @@ codes! {
     "bundle error"
     Verification BUNDLE_ARTIFACT_ABSENT "bundle-artifact-absent" "The bundle does not contain an artifact of its lockfile.",
     Verification BUNDLE_DIGEST "bundle-digest" "A file of the bundle does not have the digest of the index.",
-    Verification BUNDLE_EVIDENCE "bundle-evidence" "The bundle's evidence differs from its lockfile.",
     Verification BUNDLE_EXTRACT "bundle-extract" "A file of the bundle cannot be extracted.",
     Verification BUNDLE_FILE_ABSENT "bundle-file-absent" "The index names a file that the bundle does not contain.",
     Verification BUNDLE_FILE_EXTRA "bundle-file-extra" "The bundle contains a file that its index does not name.",
@@ -19,7 +18,7 @@ codes! {
     Verification BUNDLE_OBJECT_DAMAGED "bundle-object-damaged" "A file of the store was damaged when the bundle was written.",
     Verification BUNDLE_ORIGIN "bundle-origin" "A file of the bundle claims an origin that its lockfile does not name.",
     Verification BUNDLE_SCHEMA "bundle-schema" "The bundle has another schema version.",
-    Verification BUNDLE_SIZE "bundle-size" "A file of the bundle does not have the size of the index.",
+    Verification BUNDLE_SIZE "bundle-size" "A document of the bundle is larger than allowed.",
     Verification BUNDLE_TOOL "bundle-tool" "Packer or a plugin in the bundle is not what the lockfile and the catalog name.",
     Verification BUNDLE_UNPINNED "bundle-unpinned" "The bundle's lockfile contains an artifact without digest.",
     Verification BUNDLE_UNREADABLE "bundle-unreadable" "The bundle is not a zip file of imagegen.",

@@ -79,7 +79,7 @@ Describe 'Member' -Tag 'engine' {
             $content.PSObject.Properties.Remove('preview')
         }
         $run = Invoke-Engine -World $world -Phase 'install'
-        Assert-Run -Run $run -Code 1 -Text 'the plan has no digest of win-bridge.exe'
+        Assert-Run -Run $run -Code 2
     }
 
     It 'no such member stays' {
