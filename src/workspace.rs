@@ -188,7 +188,7 @@ pub fn check_place(plan: &Plan, rendered: &Workspace, claim: &PlaceClaim) -> Res
     let archive = render::archive_names(plan);
     let traces = list_traces(&archive);
     let last = builds::archive_last_build(claim.path(), plan)?;
-    let checked = fs::check_directory(claim, &rendered.files, &traces, bake::RESULTS);
+    let checked = fs::check_directory(claim, &rendered.digest_files(), &traces, bake::RESULTS);
     last.restore()?;
     Ok(checked?)
 }

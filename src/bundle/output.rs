@@ -15,7 +15,8 @@ impl Write for ArchiveOutput<'_> {
         match self.file.write(piece) {
             Err(error) if error.kind() != io::ErrorKind::Interrupted => {
                 self.refusal.get_or_insert(error);
-                self.file.seek_relative(i64::try_from(piece.len()).unwrap_or_default())?;
+                self.file
+                    .seek_relative(i64::try_from(piece.len()).unwrap_or_default())?;
                 Ok(piece.len())
             }
             written => written,

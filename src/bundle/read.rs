@@ -361,14 +361,13 @@ impl ReadRecord {
         named.extend(pins.filter_map(|pin| self.find_name(&pin.digest)));
         for file in &index.files {
             let path = file.path.as_str();
-            let is_known = match path.strip_prefix(OBJECTS) {
-                Some(object) => named.contains(object),
-                None => {
-                    let is_blob = path.strip_prefix(BLOBS) == Some(&file.sha256);
-                    path == LOCK_FILE
-                        || path.starts_with(SCRIPTS)
-                        || (is_blob || images::is_document(path)) && !index.images.is_empty()
-                }
+            let is_known = if let Some(object) = path.strip_prefix(OBJECTS) {
+                named.contains(object)
+            } else {
+                let is_blob = path.strip_prefix(BLOBS) == Some(&file.sha256);
+                path == LOCK_FILE
+                    || path.starts_with(SCRIPTS)
+                    || (is_blob || images::is_document(path)) && !index.images.is_empty()
             };
             if !is_known {
                 let message = format!("`{path}`: the lock does not name it");

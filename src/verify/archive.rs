@@ -18,6 +18,7 @@ use super::ProofError;
 use crate::base::code::Code;
 use crate::base::digest::Digester;
 use crate::base::stream::copy_pieces;
+use crate::base::text::escape_line;
 use crate::base::value::PinAlgorithm;
 use crate::windows::resource::ArchiveFormat;
 
@@ -148,13 +149,9 @@ struct Walk<'a, 'b> {
 }
 
 impl Walk<'_, '_> {
-    /// Whether the entry is asked for. `mode` is that of Unix, which Windows does not have.
-    fn add_entry(&mut self, entry: &Entry, mode: u32) -> Result<bool, ProofError> {
-        let (name, limits) = (&entry.name, self.limits);
-        if mode & 0o6000 != 0 {
-            let why = "is marked to run as another user";
-            return names::refuse_entry(Code::ARCHIVE_SPECIAL, name, why);
-        }
+    /// Whether the entry is asked for.
+    fn add_entry(&mut self, entry: &Entry) -> Result<bool, ProofError> {
+        let limits = self.limits;
         if self.entries.len() as u64 >= limits.entries {
             let message = format!("more than {} entries", limits.entries);
             return Err(ProofError::new(Code::ARCHIVE_ENTRIES, message));
@@ -165,7 +162,7 @@ impl Walk<'_, '_> {
         }
         if entry.size > limits.entry || self.total > limits.total {
             let why = format!("has {} bytes, and that is too many", entry.size);
-            return names::refuse_entry(Code::ARCHIVE_SIZE, name, &why);
+            return names::refuse_entry(Code::ARCHIVE_SIZE, &entry.name, &why);
         }
         self.entries.push(entry.clone());
         Ok(is_wanted)
@@ -230,6 +227,11 @@ fn to_proof_error(error: &io::Error) -> ProofError {
         let message = format!("the archive cannot be read: {error}");
         return ProofError::new(Code::ARCHIVE_UNREADABLE, message);
     }
+    corrupt_error(error)
+}
+
+/// Error of an archive that a crate cannot read. Its message may contain bytes of the archive.
+fn corrupt_error(error: &dyn std::fmt::Display) -> ProofError {
     let message = format!("the archive is damaged: {error}");
-    ProofError::new(Code::ARCHIVE_CORRUPT, message)
+    ProofError::new(Code::ARCHIVE_CORRUPT, escape_line(&message))
 }

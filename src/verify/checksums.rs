@@ -94,11 +94,11 @@ fn choose_entry(
     names: &[&str],
     algorithm: PinAlgorithm,
 ) -> Result<ChecksumLine, ProofError> {
-    let named = find_named(entries, names);
-    let [first, ..] = &named[..] else {
+    let found = find_named(entries, names);
+    let [first, ..] = &found[..] else {
         return Err(absent_error(entries, names[0]));
     };
-    let mut fitting = named.iter().filter(|entry| has_algorithm(entry, algorithm));
+    let mut fitting = found.iter().filter(|entry| has_algorithm(entry, algorithm));
     let chosen = fitting
         .next()
         .ok_or_else(|| other_algorithm_error(first, algorithm))?;

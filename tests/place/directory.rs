@@ -36,9 +36,8 @@ fn names(path: &Path) -> Vec<String> {
 fn what_was_written_is_replaced_and_values_of_the_user_stay() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("out");
-    let left = folder.path().join(".out.2147483600-x.partial");
-    fs::create_dir(&left).unwrap();
     place_directory(&path, &files("1"), &["log"], &["result"], false).unwrap();
+    fs::write(path.join(".imagegen.2147483600-x.partial"), "left").unwrap();
     fs::write(path.join("own.auto.pkrvars.json"), "{}").unwrap();
     fs::write(path.join("log"), "").unwrap();
     place_directory(&path, &files("2"), &["log"], &["result"], false).unwrap();

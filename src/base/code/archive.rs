@@ -28,6 +28,6 @@ codes! {
     Verification ARCHIVE_NAME_WILDCARD "archive-name-wildcard" "The name of a used entry contains a wildcard.",
     Verification ARCHIVE_RATIO "archive-ratio" "An entry expands far beyond its compressed size.",
     Verification ARCHIVE_SIZE "archive-size" "An entry is larger than allowed, or than its header states.",
-    Verification ARCHIVE_SPECIAL "archive-special" "An entry is a device, another special file, or marked to run as another user.",
+    Verification ARCHIVE_SPECIAL "archive-special" "An entry is a device or another special file.",
     Verification ARCHIVE_UNREADABLE "archive-unreadable" "The archive cannot be read.",
 }

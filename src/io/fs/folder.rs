@@ -33,18 +33,6 @@ pub(super) enum Kind {
     Device,
 }
 
-/// A new folder of an unpredictable name. It is removed with all that is in it, unless it is persisted.
-#[derive(Debug)]
-pub(super) struct TemporaryFolder<'a> {
-    parent: &'a Folder,
-    name: OsString,
-    pub folder: Folder,
-    /// Says that the folder is in use; none where the system locks no folders.
-    _lock: Option<File>,
-    persisted: bool,
-    _cleanup: Cleanup,
-}
-
 /// A new file of an unpredictable name. It is removed unless it is persisted.
 #[derive(Debug)]
 pub(super) struct Temporary<'a> {
@@ -67,35 +55,6 @@ impl Folder {
                     folder: self,
                     name,
                     file,
-                    persisted: false,
-                    _cleanup: cleanup,
-                });
-            }
-        }
-        Err(io::ErrorKind::WouldBlock.into())
-    }
-
-    /// A folder that was not there before.
-    pub(super) fn create_temporary_folder(&self, prefix: &str) -> io::Result<TemporaryFolder<'_>> {
-        let cleanup = Cleanup::start()?;
-        for _ in 0..MOST_NAMES {
-            let name = choose_temporary_name(prefix)?;
-            self.create_folder(&name)?;
-            let folder = match self.open_folder(&name) {
-                Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
-                opened => opened?,
-            };
-            let lock = folder.open_file(OsStr::new(".")).ok();
-            let is_held = match &lock {
-                Some(lock) => self.hold_entry(&name, lock),
-                None => self.is_entry(&name, &folder).unwrap_or(false),
-            };
-            if is_held {
-                return Ok(TemporaryFolder {
-                    parent: self,
-                    name,
-                    folder,
-                    _lock: lock,
                     persisted: false,
                     _cleanup: cleanup,
                 });
@@ -138,6 +97,24 @@ impl Folder {
         match path.split_once('/') {
             Some((first, rest)) => self.open_folder(OsStr::new(first))?.open_below(rest),
             None => self.open_file(OsStr::new(path)),
+        }
+    }
+
+    /// Removes the file at a path below, if there is one.
+    pub(super) fn remove_below(&self, path: &str) -> io::Result<()> {
+        match path.split_once('/') {
+            Some((first, rest)) => self.open_folder(OsStr::new(first))?.remove_below(rest),
+            None => self.remove_tree(OsStr::new(path)),
+        }
+    }
+
+    /// Removes the folder at a path below, if it is empty.
+    pub(super) fn remove_folder_below(&self, path: &str) -> io::Result<()> {
+        match path.split_once('/') {
+            Some((first, rest)) => self
+                .open_folder(OsStr::new(first))?
+                .remove_folder_below(rest),
+            None => self.remove_folder(OsStr::new(path)),
         }
     }
 
@@ -197,78 +174,16 @@ fn choose_temporary_name(prefix: &str) -> io::Result<OsString> {
     )))
 }
 
-impl TemporaryFolder<'_> {
-    /// Gives the folder its name, which nothing has.
-    pub(super) fn persist(mut self, name: &OsStr) -> io::Result<()> {
-        self.parent.rename_entry(&self.name, name)?;
-        self.persisted = true;
-        Ok(())
-    }
-
-    /// Gives the folder the name of `old`, which is removed, but for its folder `kept`, which moves over. At no moment
-    /// is there neither, where the system can exchange two names.
-    pub(super) fn replace(mut self, name: &OsStr, old: &Folder, kept: &str) -> io::Result<()> {
-        let is_exchanged = self.parent.exchange_entries(&self.name, name)?;
-        let moved = if is_exchanged {
-            self.name.clone()
-        } else {
-            let moved = Path::new(&self.name).with_extension("old").into_os_string();
-            self.parent.rename_entry(name, &moved)?;
-            if let Err(error) = self.parent.rename_entry(&self.name, name) {
-                self.parent.rename_entry(&moved, name)?;
-                return Err(error);
-            }
-            moved
-        };
-        self.persisted = true;
-        // Only what was looked at is removed.
-        if !self.parent.is_entry(&moved, old).unwrap_or(false) {
-            return Err(self.return_unknown(name, &moved, is_exchanged));
-        }
-        let kept = OsStr::new(kept);
-        let moved_folder = self.parent.open_folder(&moved)?;
-        if moved_folder.find_kind(kept)? == Kind::Folder {
-            let new_folder = self.parent.open_folder(name)?;
-            moved_folder.move_entry(kept, &new_folder, kept)?;
-        }
-        self.parent.remove_tree(&moved)
-    }
-
-    /// Puts back what has taken the place of the folder that was looked at. The error of the replacement.
-    fn return_unknown(&mut self, name: &OsStr, moved: &OsStr, is_exchanged: bool) -> io::Error {
-        let message = "another program replaced the folder in the meantime";
-        let returned = if is_exchanged {
-            self.parent.exchange_entries(&self.name, name).map(|_| ())
-        } else {
-            let away = self.parent.rename_entry(name, &self.name);
-            away.and_then(|()| self.parent.rename_entry(moved, name))
-        };
-        if returned.is_err() {
-            let moved = moved.display();
-            return io::Error::other(format!(
-                "{message}; what it put there is kept beside it as {moved}"
-            ));
-        }
-        // The new folder is removed, and nothing else.
-        let is_own = self.parent.is_entry(&self.name, &self.folder);
-        self.persisted = !is_own.unwrap_or(false);
-        io::Error::other(format!("{message}; its folder stays as it is"))
-    }
-}
-
-impl Drop for TemporaryFolder<'_> {
-    fn drop(&mut self) {
-        if !self.persisted {
-            // The next write sweeps what cannot be removed now.
-            let _ = self.parent.remove_tree(&self.name);
-        }
-    }
-}
-
 impl Temporary<'_> {
     /// Gives the file its name, in the place of what has this name.
-    pub(super) fn persist(mut self, name: &OsStr) -> io::Result<()> {
-        self.folder.rename_entry(&self.name, name)?;
+    pub(super) fn persist(self, name: &OsStr) -> io::Result<()> {
+        let folder = self.folder;
+        self.persist_in(folder, name)
+    }
+
+    /// The same, in a folder below.
+    pub(super) fn persist_in(mut self, place: &Folder, name: &OsStr) -> io::Result<()> {
+        self.folder.move_entry(&self.name, place, name)?;
         self.persisted = true;
         Ok(())
     }
@@ -306,16 +221,13 @@ mod tests {
         fs::write(other.join("out/precious"), "").unwrap();
         let place = Folder::open(&own).unwrap();
         let old = place.open_folder(OsStr::new("out")).unwrap();
-        let partial = place.create_temporary_folder(".out.1-").unwrap();
         fs::rename(&own, &moved).unwrap();
         symlink(&other, &own).unwrap();
-        partial
-            .folder
-            .create_below("a/b/new", 0o666)
+        old.create_below("a/b/new", 0o666)
             .unwrap()
             .write_all(b"new")
             .unwrap();
-        partial.replace(OsStr::new("out"), &old, "builds").unwrap();
+        old.remove_below("old").unwrap();
         assert_eq!(fs::read(moved.join("out/a/b/new")).unwrap(), b"new");
         assert!(!moved.join("out/old").exists() && other.join("out/precious").exists());
         for path in [&moved, &other] {
@@ -325,31 +237,6 @@ mod tests {
                 "nothing temporary stays"
             );
         }
-    }
-
-    /// Somebody exchanges the folder that was looked at: what is there now was not looked at, and is not removed.
-    #[test]
-    fn a_folder_that_nobody_looked_at_is_not_removed() {
-        let above = tempfile::tempdir().unwrap();
-        fs::create_dir(above.path().join("out")).unwrap();
-        let place = Folder::open(above.path()).unwrap();
-        let old = place.open_folder(OsStr::new("out")).unwrap();
-        let partial = place.create_temporary_folder(".out.1-").unwrap();
-        fs::rename(above.path().join("out"), above.path().join("looked-at")).unwrap();
-        fs::create_dir(above.path().join("out")).unwrap();
-        fs::write(above.path().join("out/precious"), "").unwrap();
-        let error = partial
-            .replace(OsStr::new("out"), &old, "builds")
-            .unwrap_err();
-        assert!(
-            error
-                .to_string()
-                .contains("replaced the folder in the meantime"),
-            "{error}"
-        );
-        let kept = place.list_tree(&|_| true).unwrap();
-        let names: Vec<&str> = kept.iter().map(|(path, _)| path.as_str()).collect();
-        assert_eq!(names, ["looked-at", "out", "out/precious"]);
     }
 
     #[test]

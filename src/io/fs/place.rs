@@ -1,5 +1,8 @@
-//! Directories that imagegen writes as a whole. It replaces and removes what it wrote and nobody changed
+//! Directories that imagegen keeps as it renders them. It replaces and removes what it wrote and nobody changed
 //! since, which a list of digests in the directory tells, and leaves the user's values for Packer alone.
+//!
+//! A run may be killed at any moment. The list then has the digests of both runs, so that the next one knows every file,
+//! and there is no `build.pkr.hcl`, without which Packer builds nothing: it goes first and comes last.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
@@ -7,7 +10,7 @@ use std::io::{self, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 
 use super::folder::{Folder, Kind};
-use super::write::{remove_leftovers, split_path, temporary_prefix};
+use super::write::{is_leftover, remove_leftovers, split_path, temporary_prefix};
 use super::{DigestSet, FileError, LARGEST_READ, PlaceClaim, digest_stream, file_error};
 use crate::base::code::Code;
 use crate::base::digest::sha256_hex;
@@ -16,8 +19,17 @@ use crate::diagnostic::{Classify, ErrorClass, Location};
 /// Lists the files that imagegen wrote, in the form that `sha256sum -c` reads.
 pub(super) const WRITTEN: &str = ".imagegen.sha256";
 
-/// A folder of a directory that stays when the directory is replaced: the records of builds.
+/// A folder of a directory that is never touched: the records of builds.
 pub const BUILDS: &str = "builds";
+
+/// The file without which Packer refuses a folder: "Missing build block".
+const BUILD: &str = "build.pkr.hcl";
+
+/// Temporary files of a directory lie in it, under this name.
+const TEMPORARY: &str = "imagegen";
+
+/// Path → SHA-256 of what earlier calls wrote: of several if one of them was killed.
+type Written = BTreeMap<String, BTreeSet<String>>;
 
 /// A directory that may not be replaced.
 #[derive(Debug, thiserror::Error)]
@@ -120,11 +132,11 @@ pub fn place_directory(
     Ok(digests)
 }
 
-/// Puts a directory of files with their digests in its place, whole or not at all.
+/// Writes files with their digests into a directory, and removes what earlier calls wrote there besides.
 ///
-/// The directory may contain unchanged files of the last call, files with a name of `traces`, with `force` files
+/// The directory may contain unchanged files of earlier calls, files with a name of `traces`, with `force` files
 /// with a name of `results`, and the user's own values for Packer and the folder [`BUILDS`], which are kept. Other files
-/// are refused.
+/// are refused before anything is written.
 ///
 /// # Errors
 /// The place is taken, or cannot be written.
@@ -137,38 +149,128 @@ pub fn place_digested_directory(
     force: bool,
 ) -> Result<(), PlaceError> {
     let path = claim.path();
-    let (parent, name) = split_path(path)?;
-    let own_name = path.file_name().unwrap_or_default();
-
+    let (parent, _) = split_path(path)?;
     let place = Folder::open(parent).map_err(file_error("creating", path))?;
-    let old = open_old(&place, path)?;
+    let folder = if let Some(folder) = open_old(&place, path)? {
+        folder
+    } else {
+        let name = path.file_name().unwrap_or_default();
+        let created = place.create_folder(name);
+        let opened = created.and_then(|()| place.open_folder(name));
+        opened.map_err(file_error("creating", path))?
+    };
     let replaceable = if force {
         [traces, results].concat()
     } else {
         traces.to_vec()
     };
-    let kept = match &old {
-        Some(old) => find_kept_files(path, old, files, &replaceable, results)?,
-        None => Vec::new(),
-    };
     // Leftovers of other processes are no reason not to write.
-    if claim.has_leftovers() {
-        let _ = remove_leftovers(&place, &name);
+    let _ = remove_leftovers(&folder, TEMPORARY);
+    let found = judge_entries(path, &folder, digests, &replaceable, results)?;
+    for step in plan_steps(files, digests, &found) {
+        step.run(&folder)
+            .map_err(|(name, error)| file_error("writing", &path.join(name))(error))?;
     }
-    let partial = place
-        .create_temporary_folder(&temporary_prefix(&name))
-        .map_err(file_error("creating", path))?;
-    write_files(path, &partial.folder, files, digests)?;
-    let Some(old) = old else {
-        let persisted = partial.persist(own_name);
-        return Ok(persisted.map_err(file_error("writing", path))?);
-    };
-    for name in kept {
-        copy_file(&old, &partial.folder, &name)
-            .map_err(file_error("copying", &path.join(&name)))?;
+    Ok(())
+}
+
+/// Entries of a directory that may be replaced.
+#[derive(Default)]
+struct JudgedEntries {
+    written: Written,
+    /// Files that have the bytes of this call.
+    same: BTreeSet<String>,
+    removed: Vec<String>,
+    folders: Vec<String>,
+}
+
+/// A change of a directory. After each of them, a process may be killed.
+enum PlaceStep<'a> {
+    Remove(&'a str),
+    /// An empty folder; one with something in it stays.
+    RemoveFolder(&'a str),
+    Write(Vec<(&'a str, &'a [u8])>),
+    WriteList(String),
+}
+
+/// A process has few open files.
+const MOST_OPEN: usize = 128;
+
+fn plan_steps<'a>(
+    files: &'a BTreeMap<String, Vec<u8>>,
+    digests: &'a BTreeMap<String, String>,
+    found: &'a JudgedEntries,
+) -> Vec<PlaceStep<'a>> {
+    let mut both = found.written.clone();
+    for (name, digest) in digests {
+        both.entry(name.clone()).or_default().insert(digest.clone());
     }
-    let replaced = partial.replace(own_name, &old, BUILDS);
-    Ok(replaced.map_err(file_error("replacing", path))?)
+    let mut steps = vec![
+        PlaceStep::Remove(BUILD),
+        PlaceStep::WriteList(format_list(&both)),
+    ];
+    steps.extend(found.removed.iter().map(|name| PlaceStep::Remove(name)));
+    let folders = found.folders.iter().rev();
+    steps.extend(folders.map(|name| PlaceStep::RemoveFolder(name)));
+
+    let open = |name: &str| name != BUILD && !found.same.contains(name);
+    let files = files
+        .iter()
+        .map(|(name, bytes)| (name.as_str(), bytes.as_slice()));
+    let (open, last): (Vec<_>, Vec<_>) = files.partition(|(name, _)| open(name));
+    steps.extend(
+        open.chunks(MOST_OPEN)
+            .map(|some| PlaceStep::Write(some.to_vec())),
+    );
+    let build = last.into_iter().filter(|(name, _)| *name == BUILD);
+    steps.push(PlaceStep::Write(build.collect()));
+
+    let own = digests.iter();
+    let own = own.map(|(name, digest)| (name.clone(), BTreeSet::from([digest.clone()])));
+    steps.push(PlaceStep::WriteList(format_list(&own.collect())));
+    steps
+}
+
+type StepResult = Result<(), (String, io::Error)>;
+
+impl PlaceStep<'_> {
+    fn run(&self, folder: &Folder) -> StepResult {
+        match self {
+            Self::Remove(name) => folder.remove_below(name).map_err(name_error(name)),
+            Self::RemoveFolder(name) => {
+                let _ = folder.remove_folder_below(name);
+                Ok(())
+            }
+            Self::Write(files) => write_files(folder, files),
+            Self::WriteList(list) => write_files(folder, &[(WRITTEN, list.as_bytes())]),
+        }
+    }
+}
+
+fn name_error(name: &str) -> impl FnOnce(io::Error) -> (String, io::Error) {
+    let name = name.to_owned();
+    |error| (name, error)
+}
+
+/// Together: the first file makes the file system write what the others need too.
+fn write_files(folder: &Folder, files: &[(&str, &[u8])]) -> StepResult {
+    let mut open = Vec::new();
+    for (name, bytes) in files {
+        let created = folder.create_temporary(&temporary_prefix(TEMPORARY), 0o666);
+        let written = created.and_then(|mut temporary| {
+            temporary.file.write_all(bytes)?;
+            Ok(temporary)
+        });
+        open.push((name, written.map_err(name_error(name))?));
+    }
+    for (name, temporary) in open {
+        let persisted = temporary.file.sync_all();
+        let entered = persisted.and_then(|()| folder.enter_parent(name));
+        let persisted =
+            entered.and_then(|(parent, own)| temporary.persist_in(&parent, OsStr::new(&own)));
+        persisted.map_err(name_error(name))?;
+    }
+    Ok(())
 }
 
 /// The refusals of [`place_digested_directory`] for what lies in the place, but not for a result.
@@ -177,7 +279,7 @@ pub fn place_digested_directory(
 /// The place is taken, or cannot be read.
 pub fn check_directory(
     claim: &PlaceClaim,
-    files: &BTreeMap<String, Vec<u8>>,
+    digests: &BTreeMap<String, String>,
     traces: &[&str],
     results: &[&str],
 ) -> Result<(), PlaceError> {
@@ -185,7 +287,7 @@ pub fn check_directory(
     let (parent, _) = split_path(path)?;
     let place = Folder::open(parent).map_err(file_error("creating", path))?;
     if let Some(old) = open_old(&place, path)? {
-        find_kept_files(path, &old, files, &[traces, results].concat(), results)?;
+        judge_entries(path, &old, digests, &[traces, results].concat(), results)?;
     }
     Ok(())
 }
@@ -206,51 +308,60 @@ fn open_old(place: &Folder, path: &Path) -> Result<Option<Folder>, PlaceError> {
     }
 }
 
-/// A copy with the rights of the file.
-fn copy_file(from: &Folder, to: &Folder, name: &str) -> io::Result<()> {
-    let mut source = from.open_below(name)?;
-    let mut copy = to.create_below(name, 0o600)?;
-    io::copy(&mut source, &mut copy)?;
-    copy.set_permissions(source.metadata()?.permissions())
-}
-
-/// Files that are kept; an error where one may be neither kept nor removed.
-fn find_kept_files(
+/// Entries that this call may replace; an error for one that may be neither kept nor removed.
+fn judge_entries(
     path: &Path,
     folder: &Folder,
-    files: &BTreeMap<String, Vec<u8>>,
+    digests: &BTreeMap<String, String>,
     replaceable: &[&str],
     results: &[&str],
-) -> Result<Vec<String>, PlaceError> {
+) -> Result<JudgedEntries, PlaceError> {
     let written = parse_written(&read_list(folder).map_err(file_error("reading", path))?);
-    let folders = collect_parent_folders(written.keys().chain(files.keys()));
+    let parents = collect_parent_folders(written.keys().chain(digests.keys()));
     // What lies in a folder of somebody else's is not looked at.
     let entries = folder
-        .list_tree(&|name| folders.contains(name))
+        .list_tree(&|name| parents.contains(name))
         .map_err(file_error("reading", path))?;
 
-    let mut kept = Vec::new();
+    let mut judged = JudgedEntries::default();
     for (found, kind) in entries {
         let path = path.to_owned();
-        if kind == Kind::Folder && found == BUILDS {
+        if kind == Kind::Folder && found == BUILDS || found == WRITTEN || is_temporary(&found) {
         } else if kind == Kind::Folder {
-            if !folders.contains(&found) {
+            if !parents.contains(&found) {
                 return Err(PlaceError::Foreign { path, found });
             }
-        } else if replaceable.contains(&found.as_str()) || found == WRITTEN {
+            judged.folders.push(found);
+        } else if replaceable.contains(&found.as_str()) {
+            judged.removed.push(found);
         } else if results.contains(&found.as_str()) {
             return Err(PlaceError::Result { path, found });
-        } else if let Some(digest) = written.get(&found) {
-            if kind != Kind::File || read_digest(&path, folder, &found)? != *digest {
+        } else if let Some(known) = written.get(&found) {
+            if kind != Kind::File {
                 return Err(PlaceError::Changed { path, found });
             }
-        } else if kind == Kind::File && is_user_values(&found) && !files.contains_key(&found) {
-            kept.push(found);
-        } else {
+            let digest = read_digest(&path, folder, &found)?;
+            match digests.get(&found) {
+                _ if !known.contains(&digest) => {
+                    return Err(PlaceError::Changed { path, found });
+                }
+                Some(own) if *own == digest => {
+                    judged.same.insert(found);
+                }
+                Some(_) => {}
+                None => judged.removed.push(found),
+            }
+        } else if kind != Kind::File || !is_user_values(&found) || digests.contains_key(&found) {
             return Err(PlaceError::Foreign { path, found });
         }
     }
-    Ok(kept)
+    judged.written = written;
+    Ok(judged)
+}
+
+/// Whether a file is one that another run left: it is swept once nobody can write it any more.
+fn is_temporary(name: &str) -> bool {
+    is_leftover(OsStr::new(name), &format!(".{TEMPORARY}."))
 }
 
 fn read_digest(path: &Path, folder: &Folder, name: &str) -> Result<String, FileError> {
@@ -294,13 +405,24 @@ fn read_list(folder: &Folder) -> io::Result<Vec<u8>> {
     Ok(list)
 }
 
-/// Path → SHA-256 of what the last call wrote.
-fn parse_written(list: &[u8]) -> BTreeMap<String, String> {
-    let list = String::from_utf8_lossy(list);
-    let lines = list.lines().filter_map(|line| line.split_once("  "));
-    lines
-        .map(|(digest, name)| (name.to_owned(), digest.to_owned()))
-        .collect()
+fn parse_written(list: &[u8]) -> Written {
+    let mut written = Written::new();
+    for line in String::from_utf8_lossy(list).lines() {
+        if let Some((digest, name)) = line.split_once("  ") {
+            let known = written.entry(name.to_owned()).or_default();
+            known.insert(digest.to_owned());
+        }
+    }
+    written
+}
+
+fn format_list(written: &Written) -> String {
+    let lines = written.iter().flat_map(|(name, known)| {
+        known
+            .iter()
+            .map(move |digest| format!("{digest}  {name}\n"))
+    });
+    lines.collect()
 }
 
 /// Everything below a directory that is no directory, links too, without the list of what imagegen wrote.
@@ -316,35 +438,54 @@ pub fn list_entries(root: &Path) -> Result<Vec<String>, FileError> {
         .collect())
 }
 
-fn write_files(
-    path: &Path,
-    folder: &Folder,
-    files: &BTreeMap<String, Vec<u8>>,
-    digests: &BTreeMap<String, String>,
-) -> Result<(), FileError> {
-    let list = digests
-        .iter()
-        .map(|(name, digest)| format!("{digest}  {name}\n"))
-        .collect::<String>();
-    let written = (WRITTEN.to_owned(), list.into_bytes());
-    let all: Vec<(&String, &Vec<u8>)> = files.iter().chain([(&written.0, &written.1)]).collect();
-    // Together: the first file makes the file system write what the others need too. A process has few open files.
-    for some in all.chunks(128) {
-        let mut open = Vec::new();
-        for (name, bytes) in some {
-            let created = folder.create_below(name, 0o666).and_then(|mut file| {
-                file.write_all(bytes)?;
-                Ok(file)
-            });
-            open.push((
-                name,
-                created.map_err(file_error("writing", &path.join(name)))?,
-            ));
-        }
-        for (name, file) in open {
-            file.sync_all()
-                .map_err(file_error("writing", &path.join(name)))?;
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    fn list_files(content: &str, names: &[&str]) -> BTreeMap<String, Vec<u8>> {
+        let names = names.iter().map(|name| (*name).to_owned());
+        names.map(|name| (name, content.into())).collect()
+    }
+
+    /// After each change of the second run the process is killed.
+    #[test]
+    fn a_run_that_was_killed_builds_nothing_and_the_next_one_completes_it() {
+        let one = list_files("1", &["a/b", "build.pkr.hcl", "c", "gone/x"]);
+        let two = list_files("2", &["a/b", "build.pkr.hcl", "c/d", "gone"]);
+        let three = list_files("3", &["a/b", "build.pkr.hcl", "c"]);
+        let place = |path: &Path, files| place_directory(path, files, &[], &[], false).unwrap();
+        let reads = |path: &Path, files: &BTreeMap<String, Vec<u8>>| {
+            files
+                .iter()
+                .all(|(name, bytes)| fs::read(path.join(name)).is_ok_and(|found| found == *bytes))
+        };
+        for (next, absent) in [(&two, "none"), (&three, "gone"), (&one, "c/d")] {
+            let mut killed = 0;
+            loop {
+                let above = tempfile::tempdir().unwrap();
+                let path = above.path().join("out");
+                let digests = place(&above.path().join("digests"), &two);
+                place(&path, &one);
+                let folder = Folder::open(&path).unwrap();
+                let found = judge_entries(&path, &folder, &digests, &[], &[]).unwrap();
+                let steps = plan_steps(&two, &digests, &found);
+                for step in &steps[..killed] {
+                    step.run(&folder).unwrap();
+                }
+                let builds = path.join(BUILD).exists();
+                assert!(!builds || killed == 0 || reads(&path, &two), "{killed}");
+
+                place(&path, next);
+                assert!(reads(&path, next), "{killed}");
+                assert!(!path.join(absent).exists(), "{killed}");
+                if killed == steps.len() {
+                    break;
+                }
+                killed += 1;
+            }
+            assert!(killed > 6, "{killed}");
         }
     }
-    Ok(())
 }

@@ -4,7 +4,7 @@
 
 #![expect(clippy::disallowed_methods, reason = "the one owner of file access")]
 
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsStr;
 use std::fs::{self, File, TryLockError};
 use std::io::{self, Write as _};
 use std::path::Path;
@@ -13,7 +13,6 @@ use std::time::Duration;
 use tempfile::{Builder, NamedTempFile};
 
 use super::folder::{Folder, Kind};
-use super::place::BUILDS;
 use super::{FileError, file_error, remove_if_exists};
 use crate::io::exec;
 
@@ -187,39 +186,26 @@ pub(super) fn set_mode(_: &mut Builder<'_, '_>, _: u32) {}
 
 /// Removes what processes that were killed left of writing `name`.
 pub(super) fn remove_leftovers(folder: &Folder, name: &str) -> io::Result<()> {
-    for left in list_leftovers(folder, name)? {
-        if let Some(_held) = open_abandoned(folder, &left)
-            && !has_builds(folder, &left)?
-        {
+    let beginning = format!(".{name}.");
+    let mut names = folder.list_names()?;
+    names.retain(|left| is_leftover(left, &beginning));
+    for left in names {
+        if let Some(_held) = open_abandoned(folder, &left) {
             folder.remove_tree(&left)?;
         }
     }
     Ok(())
 }
 
-/// Everything temporary in a folder that was made for writing `name`: what is new, or a folder that was replaced.
-pub(super) fn list_leftovers(folder: &Folder, name: &str) -> io::Result<Vec<OsString>> {
-    let beginning = format!(".{name}.");
-    let mut names = folder.list_names()?;
-    names.retain(|left| is_leftover(left, &beginning));
-    Ok(names)
-}
-
-fn is_leftover(left: &OsStr, beginning: &str) -> bool {
+/// Whether a name is that of a temporary file whose name begins so.
+pub(super) fn is_leftover(left: &OsStr, beginning: &str) -> bool {
     let left = left.to_str().unwrap_or_default();
     let Some(rest) = left.strip_prefix(beginning) else {
         return false;
     };
-    let unique = rest
-        .strip_suffix(".partial")
-        .or_else(|| rest.strip_suffix(".old"));
+    let unique = rest.strip_suffix(".partial");
     let process = unique.and_then(|unique| unique.split_once('-'));
     process.is_some_and(|(process, _)| process.parse::<u32>().is_ok())
-}
-
-/// Whether no process writes the leftover.
-pub(super) fn is_abandoned(folder: &Folder, left: &OsStr) -> bool {
-    open_abandoned(folder, left).is_some()
 }
 
 /// The leftover with its lock; none if a process writes it. The number in its name does not tell: the process may run
@@ -239,15 +225,6 @@ fn has_long_paused(file: &File) -> bool {
     let modified = file.metadata().and_then(|metadata| metadata.modified());
     let age = modified.ok().and_then(|time| time.elapsed().ok());
     age.is_some_and(|age| age >= LONGEST_PAUSE)
-}
-
-/// Whether a folder that was not put in its place has the records of builds: they are never swept.
-fn has_builds(folder: &Folder, left: &OsStr) -> io::Result<bool> {
-    if folder.find_kind(left)? != Kind::Folder {
-        return Ok(false);
-    }
-    let kind = folder.open_folder(left)?.find_kind(OsStr::new(BUILDS))?;
-    Ok(kind == Kind::Folder)
 }
 
 /// A new file that its owner alone can read.
@@ -476,11 +453,10 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let place = Folder::open(folder.path()).unwrap();
         let file = place.create_temporary(".file.1-", 0o666).unwrap();
-        let tree = place.create_temporary_folder(".tree.1-").unwrap();
         for entry in fs::read_dir(folder.path()).unwrap() {
             let opened = File::open(entry.unwrap().path()).unwrap();
             assert!(matches!(opened.try_lock(), Err(TryLockError::WouldBlock)));
         }
-        drop((file, tree));
+        drop(file);
     }
 }

@@ -8,7 +8,7 @@ use ::tar::{Archive, EntryType};
 use flate2::bufread::GzDecoder;
 
 use super::names::{normalize_tar_name, refuse_entry};
-use super::{Entry, ProofError, Walk, to_proof_error};
+use super::{Entry, ProofError, Walk, corrupt_error, to_proof_error};
 use crate::base::code::Code;
 use crate::base::stream::copy_pieces;
 
@@ -55,10 +55,7 @@ pub(super) fn walk_tar<R: Read + Seek>(
         .and_then(|_| inflated.gzip.into_inner().read(&mut behind));
     match rest.map_err(|error| to_proof_error(&error))? {
         0 => Ok(()),
-        _ => Err(ProofError::new(
-            Code::ARCHIVE_CORRUPT,
-            "the archive is damaged: bytes follow its end",
-        )),
+        _ => Err(corrupt_error(&"bytes follow its end")),
     }
 }
 
@@ -84,8 +81,7 @@ fn walk_entry<R: Read>(
         size: found.size(),
         directory,
     };
-    let mode = found.header().mode().unwrap_or_default();
-    if walk.add_entry(&entry, mode)? {
+    if walk.add_entry(&entry)? {
         return walk.read_member(&entry, found);
     }
     let skipped = copy_pieces(found, &mut io::sink());

@@ -6,7 +6,7 @@ use ::zip::read::ZipArchive;
 use ::zip::result::ZipError;
 
 use super::names::{refuse_entry, require_exact_name};
-use super::{Entry, ProofError, Walk, to_proof_error};
+use super::{Entry, ProofError, Walk, corrupt_error, to_proof_error};
 use crate::base::code::Code;
 
 pub(super) fn walk_zip<R: Read + Seek>(
@@ -22,8 +22,7 @@ pub(super) fn walk_zip<R: Read + Seek>(
         .validate_header_consistency()
         .map_err(convert_error)?;
     if archive.offset() > 0 {
-        let message = "the archive is damaged: bytes in front of its first entry";
-        return Err(ProofError::new(Code::ARCHIVE_CORRUPT, message));
+        return Err(corrupt_error(&"bytes in front of its first entry"));
     }
 
     for index in 0..archive.len() {
@@ -42,7 +41,7 @@ pub(super) fn walk_zip<R: Read + Seek>(
             0o120_000 => return refuse_entry(Code::ARCHIVE_LINK, &entry.name, "is a link"),
             _ => return refuse_entry(Code::ARCHIVE_SPECIAL, &entry.name, "is a special file"),
         }
-        if !walk.add_entry(&entry, mode)? {
+        if !walk.add_entry(&entry)? {
             continue;
         }
         if entry.size > 1 << 20 && entry.size / walk.limits.ratio > compressed {
@@ -58,9 +57,6 @@ pub(super) fn walk_zip<R: Read + Seek>(
 pub(super) fn convert_error(error: ZipError) -> ProofError {
     match error {
         ZipError::Io(error) => to_proof_error(&error),
-        error => {
-            let message = format!("the zip cannot be read: {error}");
-            ProofError::new(Code::ARCHIVE_CORRUPT, message)
-        }
+        error => corrupt_error(&error),
     }
 }

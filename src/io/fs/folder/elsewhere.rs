@@ -39,15 +39,6 @@ impl Folder {
         fs::rename(self.0.join(from), self.0.join(to))
     }
 
-    #[expect(
-        clippy::unnecessary_wraps,
-        clippy::unused_self,
-        reason = "Linux can exchange two names"
-    )]
-    pub(super) fn exchange_entries(&self, _: &OsStr, _: &OsStr) -> io::Result<bool> {
-        Ok(false)
-    }
-
     pub(super) fn remove_file(&self, name: &OsStr) -> io::Result<()> {
         let path = self.0.join(name);
         let removed = fs::remove_file(&path);
@@ -62,7 +53,7 @@ impl Folder {
         fs::remove_dir(self.0.join(name))
     }
 
-    pub(super) fn create_folder(&self, name: &OsStr) -> io::Result<()> {
+    pub(in super::super) fn create_folder(&self, name: &OsStr) -> io::Result<()> {
         fs::create_dir(self.0.join(name))
     }
 
@@ -104,15 +95,5 @@ impl Folder {
     /// Whether the name is that of a file that was opened, as far as a path tells.
     pub(super) fn is_file_entry(&self, name: &OsStr, _: &File) -> bool {
         self.find_kind(name).is_ok_and(|kind| kind == Kind::File)
-    }
-
-    /// A path is what it leads to.
-    #[expect(
-        clippy::unnecessary_wraps,
-        clippy::unused_self,
-        reason = "it fails on other systems"
-    )]
-    pub(super) fn is_entry(&self, _: &OsStr, _: &Self) -> io::Result<bool> {
-        Ok(true)
     }
 }

@@ -50,26 +50,6 @@ impl Folder {
         Ok(fs::renameat(&self.0, from, &self.0, to)?)
     }
 
-    /// False where the system cannot.
-    #[cfg(target_os = "linux")]
-    pub(super) fn exchange_entries(&self, one: &OsStr, other: &OsStr) -> io::Result<bool> {
-        use rustix::io::Errno;
-        match fs::renameat_with(&self.0, one, &self.0, other, fs::RenameFlags::EXCHANGE) {
-            Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => Ok(false),
-            exchanged => Ok(exchanged.map(|()| true)?),
-        }
-    }
-
-    #[cfg(not(target_os = "linux"))]
-    #[expect(
-        clippy::unnecessary_wraps,
-        clippy::unused_self,
-        reason = "Linux can exchange two names"
-    )]
-    pub(super) fn exchange_entries(&self, _: &OsStr, _: &OsStr) -> io::Result<bool> {
-        Ok(false)
-    }
-
     pub(super) fn remove_file(&self, name: &OsStr) -> io::Result<()> {
         Ok(fs::unlinkat(&self.0, name, AtFlags::empty())?)
     }
@@ -78,7 +58,7 @@ impl Folder {
         Ok(fs::unlinkat(&self.0, name, AtFlags::REMOVEDIR)?)
     }
 
-    pub(super) fn create_folder(&self, name: &OsStr) -> io::Result<()> {
+    pub(in super::super) fn create_folder(&self, name: &OsStr) -> io::Result<()> {
         Ok(fs::mkdirat(&self.0, name, Mode::from_raw_mode(0o777))?)
     }
 
@@ -119,12 +99,6 @@ impl Folder {
             }
         }
         Ok(names)
-    }
-
-    /// Whether the name is that of a folder that was opened.
-    pub(super) fn is_entry(&self, name: &OsStr, folder: &Self) -> io::Result<bool> {
-        let (one, other) = (self.find_status(name)?, fs::fstat(&folder.0)?);
-        Ok((one.st_dev, one.st_ino) == (other.st_dev, other.st_ino))
     }
 
     /// Whether the name is that of a file that was opened.
