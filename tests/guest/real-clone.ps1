@@ -60,7 +60,8 @@ function Test-Clone {
 $plan = [IO.File]::ReadAllText("$Root\guest-plan.json") | ConvertFrom-Json
 $values = @($plan.resources | Where-Object { $_.type -eq 'registryValue' -and
     $_.properties.ensure -eq 'present' } |
-        Where-Object { $_.PSObject.Properties['scope'] -and $_.scope -eq 'node' })
+        # A plan leaves the scope of a node out.
+        Where-Object { -not $_.PSObject.Properties['scope'] -or $_.scope -eq 'node' })
 $volatile = @($values | Where-Object { $_.PSObject.Properties['volatile'] -and
     $_.volatile.PSObject.Properties['data'] })
 $fixed = @($values | Where-Object { -not $_.PSObject.Properties['volatile'] } | Select-Object -First 1)

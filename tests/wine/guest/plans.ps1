@@ -60,7 +60,19 @@ function Test-Plan {
         $ran = Invoke-Engine -Phase 'test' -Mode 'test'
         Assert-That -Name "$($folder.Name): all is as planned" -Holds ($ran.code -eq 0) -Detail $ran.told
         Test-Drift -Plan $plan -Name $folder.Name
+        # What a platform writes on a clone is volatile: the suite for real clones says so here, too.
+        $isWritten = @($plan.resources | Where-Object { $_.PSObject.Properties['volatile'] -and
+            $_.volatile.PSObject.Properties['data'] }).Count
+        if ($isWritten) { Test-Clone -Name $folder.Name }
     }
+}
+
+function Test-Clone {
+    param([string] $Name)
+    $process = Start-Shell -File "$PSScriptRoot\..\..\guest\real-clone.ps1" -Words '-Platform', $script:Platform
+    $code = 'time limit'
+    if ($process.WaitForExit(120000)) { $code = $process.ExitCode } else { $process.Kill() }
+    Assert-That -Name "${Name}: a clone joins, whatever its platform writes" -Holds ($code -eq 0) -Detail $code
 }
 
 function Test-Drift {
