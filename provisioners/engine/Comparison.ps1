@@ -52,16 +52,20 @@ $script:Declarations = @{}
 function Get-Declaration {
     [CmdletBinding()]
     param([Parameter(Mandatory)] [string] $Verb, [Parameter(Mandatory)] [string] $Type)
-    if ($Type -cnotmatch '^[a-zA-Z]+$') { return $null } # Get-Command takes wildcards
     $name = "$Verb-${Type}Resource"
     if ($script:Declarations.ContainsKey($name)) { return $script:Declarations[$name] }
-    $command = Get-Command -Name $name -CommandType Function -ErrorAction SilentlyContinue
+    $command = $ExecutionContext.InvokeCommand.GetCommand($name, 'Function')
     if ($null -eq $command) { return $null }
     $declared = @{}
     foreach ($parameter in $command.ScriptBlock.Ast.Body.ParamBlock.Parameters) {
         $own = $parameter.Name.VariablePath.UserPath
-        $rules = $command.Parameters[$own].Attributes
-        $declared[$own] = @($rules | Where-Object { $_ -is [Parameter] -and $_.Mandatory }).Count -gt 0
+        $declared[$own] = $false
+        foreach ($rule in $parameter.Attributes) {
+            if ("$($rule.TypeName)" -ne 'Parameter') { continue }
+            foreach ($given in $rule.NamedArguments) {
+                if ($given.ArgumentName -eq 'Mandatory') { $declared[$own] = $true }
+            }
+        }
     }
     $script:Declarations[$name] = $declared
     $declared

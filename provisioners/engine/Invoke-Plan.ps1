@@ -71,8 +71,8 @@ function Assert-Digest {
         [Parameter(Mandatory)] [string] $Name)
     $wanted = $Scripts.PSObject.Properties[$Name]
     if ($null -eq $wanted) { throw "$Name is no script of the plan" }
-    $path = Join-Path -Path $Root -ChildPath $Name
-    if (-not (Test-Path -LiteralPath $path -PathType Leaf)) { throw "script $Name is missing" }
+    $path = "$Root/$Name"
+    if (-not [IO.File]::Exists($path)) { throw "script $Name is missing" }
     $hash = Get-FileHash -LiteralPath $path -Algorithm SHA256 -ErrorAction Stop
     $found = $hash.Hash.ToLowerInvariant()
     if ($found -cne $wanted.Value) { throw "script $Name is $found, the plan was rendered with $($wanted.Value)" }

@@ -118,6 +118,7 @@ function Register-Return {
     $text = "`$script:Root = '$script:Root'`nforeach (`$try in 1..240) {`ntry {`n$script:Return`nbreak`n"
     $text += "} catch { Start-Sleep -Milliseconds 500 }`n}"
     if ($Aside) { $text = $text.Replace("$script:Return", "$script:Back") }
+    # In the task and no file: where a policy runs signed scripts alone, it would refuse one that is written here.
     $encoded = [Convert]::ToBase64String([Text.Encoding]::Unicode.GetBytes($text))
     $line = "-NoProfile -NonInteractive -EncodedCommand $encoded"
     $start = @{ Program = (Get-PowerShellPath); ArgumentLine = $line; Trigger = 'startup'; Enabled = $true }

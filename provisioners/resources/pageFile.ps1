@@ -4,7 +4,8 @@ function Get-pageFileResource {
     param()
     $value = Get-RegistryValue -Key (Get-MemoryKey) -Name 'PagingFiles'
     $lines = @(if ($null -ne $value) { $value.data })
-    if ($lines.Count -ne 1 -or $lines[0] -notmatch '^(\S+) (\d+) (\d+)$') {
+    $isList = $null -ne $value -and $value.kind -eq 'MultiString'
+    if (-not $isList -or $lines.Count -ne 1 -or $lines[0] -notmatch '^(\S+) (\d+) (\d+)$') {
         return @{ path = "$lines"; initialMegabytes = 0; maximumMegabytes = 0 }
     }
     @{ path = $Matches[1]; initialMegabytes = [int]$Matches[2]; maximumMegabytes = [int]$Matches[3] }

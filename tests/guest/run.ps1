@@ -9,7 +9,7 @@ machine. Files run side by side in processes, each with a machine of its own.
 Exit codes: 0 every test passed, 1 one failed or there was none, 2 Pester is missing.
 
 .PARAMETER Case
-Names of cases, or of one test as CASE.TEST; `*` stands for anything.
+Names of cases, of one test as CASE.TEST, or of rows as Matrix.registry/*; `*` stands for anything.
 
 .PARAMETER Tag
 Cases of these tags: engine, matrix, node, installer, laws, life.
@@ -91,10 +91,13 @@ try {
     $counts = Write-Outcome -Results $results
     foreach ($item in $missing) { Write-Output -InputObject "FAILED: $($item.path) $($item.plan) has no results" }
     if ($missing.Count -gt 0) { Write-Output -InputObject ($said -join "`n") }
+    $lost = @()
+    if ($Case.Count + $Tag.Count -eq 0) { $lost = @(Find-LostName -Results $results) }
+    foreach ($name in $lost) { Write-Output -InputObject "FAILED: nothing is left of $name" }
     $seconds = [int]$clock.Elapsed.TotalSeconds
     $text = "$($counts.passed) passed, $($counts.failed) failed, $($counts.skipped) skipped"
     Write-Output -InputObject "$text in $($workers.Count) processes ($seconds s)"
 } finally {
     Remove-Item -LiteralPath $work -Recurse -Force
 }
-exit [int]($counts.failed -gt 0 -or $missing.Count -gt 0 -or $counts.passed -eq 0)
+exit [int]($counts.failed + $missing.Count + $lost.Count -gt 0 -or $counts.passed -eq 0)

@@ -1,11 +1,12 @@
 # Exclusions of Microsoft Defender.
 
-# Whether Defender is on this machine. Where it was removed, or a policy turned it off for another antivirus
-# (https://github.com/MicrosoftDocs/microsoft-365-docs/issues/8185), it answers nothing and there is nothing to
-# exclude from.
+# Whether Defender is on this machine. Where it was removed, which may leave its commands, or a policy turned it
+# off for another antivirus (https://github.com/MicrosoftDocs/microsoft-365-docs/issues/8185), it answers nothing
+# and there is nothing to exclude from.
 function Test-Defender {
     [CmdletBinding()]
     param()
+    if ($null -eq (Get-ServiceConfig -Name 'WinDefend')) { return $false }
     if ($null -eq (Get-Command -Name 'Get-MpPreference' -ErrorAction SilentlyContinue)) { return $false }
     $off = Get-RegistryValue -Key 'HKLM:\SOFTWARE\Policies\Microsoft\Windows Defender' -Name 'DisableAntiSpyware'
     $null -eq $off -or $off.data -ne 1

@@ -12,7 +12,9 @@ function Invoke-Sysprep {
     [CmdletBinding()]
     param([string] $Unattend, [string] $Finish)
     $program = "$script:System32\Sysprep\Sysprep.exe"
-    $line = "/oobe /generalize /mode:vm /quiet /$Finish /unattend:`"$Unattend`""
+    # No /mode:vm, which keeps what was found of the hardware for copies on the same hypervisor: an image may start
+    # on bare metal or on another one.
+    $line = "/oobe /generalize /quiet /$Finish /unattend:`"$Unattend`""
     $null = Invoke-Native -Program $program -ArgumentLine $line
 }
 

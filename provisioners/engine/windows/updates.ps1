@@ -10,7 +10,8 @@ function Test-Hotfix {
 # What came of an update package: `installed`, `restart`, `present`, `notApplicable` or `busy`. wusa.exe: 3010 a
 # restart is needed, 2359302 it was there already, 0x80240017 it is not for this Windows or superseded, 0x80240016
 # another installation is in progress or waits for a restart. From build 26100 on DISM, which takes checkpoint
-# updates out of the package's folder; 0x800f081e it is not for this Windows.
+# updates out of the package's folder, if it knows them by the names of the cache; a plan that lists a checkpoint
+# before what builds on it needs none of that. 0x800f081e it is not for this Windows.
 function Install-Hotfix {
     [CmdletBinding()]
     param([string] $Package)

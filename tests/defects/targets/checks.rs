@@ -192,7 +192,7 @@ fn check_remote_access(answers: &str) {
         place("/v allow_unencrypted /t REG_DWORD /d 1") < restart,
         "WinRM reads settings when it starts"
     );
-    assert!(place("winrm.cmd create winrm/config/Listener?Address=*+Transport=HTTP") > restart);
+    assert!(place("New-WSManInstance -ResourceURI winrm/config/Listener") > restart);
     let rule = &answers[place("advfirewall firewall add rule")..];
     let rule = rule.lines().next().unwrap_or_default();
     assert!(

@@ -127,6 +127,29 @@ Describe 'Drift' -Tag 'engine' {
         $found.data.Split(';') | Should -Contain 'C:\other' -Because $found.data
     }
 
+    It 'the page file is a list, which Windows wants' {
+        $value = @{ Key = (Get-MemoryKey); Name = 'PagingFiles' }
+        Set-RegistryValue @value -Kind 'MultiString' -Data @('C:\pagefile.sys 1 2')
+        Assert-Run -Run (Invoke-Engine -World $world -Phase 'install') -Code 0
+        (Get-RegistryValue @value).kind | Should -Be 'MultiString'
+    }
+
+    It 'no seal with the report of a machine before' {
+        Assert-Run -Run (Invoke-Engine -World $world -Phase 'test' -Mode 'test') -Code 0
+        Assert-Run -Run (Invoke-Engine -World $world -Phase 'install') -Code 0
+        Assert-Run -Run (Invoke-Engine -World $world -Phase 'seal') -Code 8
+    }
+
+    It 'what differs after it was set is a failure' {
+        $script:world = New-InstalledWorld -Edit {
+            param($content)
+            (Select-Named -Content $content -Name 'system/script').properties.expected = 'never printed'
+        }
+        $run = Invoke-Engine -World $world -Phase 'install'
+        Assert-Run -Run $run -Code 1 -Text 'system/script: still differs after it was set'
+        $script:world = New-InstalledWorld
+    }
+
     It 'an assertion says what was found' {
         Set-ServiceConfig -Name 'containerd' -Change @{ state = 'stopped' }
         $script:run = Invoke-Engine -World $world -Phase 'test'

@@ -42,6 +42,12 @@ Describe 'Download' -Tag 'engine' {
         $left = @(Get-Partial -World $world)
         $there | Should -BeFalse -Because $left
         $left.Count | Should -Be 0 -Because $left
+        foreach ($kept in Get-ChildItem -LiteralPath "$world/C/imagegen/cache" -File) {
+            # An artifact has its digest as name.
+            if ($kept.Extension) { continue }
+            $digests = @('SHA256', 'SHA512' | ForEach-Object { Get-Digest -Path $kept.FullName -Algorithm $_ })
+            @($digests | ForEach-Object { $_.Substring(0, 32) }) | Should -Contain $kept.Name
+        }
     }
 
     It 'a good mirror completes it' {

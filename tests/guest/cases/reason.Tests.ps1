@@ -137,7 +137,9 @@ Describe 'UnreadInput' -Tag 'engine' {
         $null = New-World
         $long = 'x' * 1048576
         Start-Deadline -Name 'input' -Seconds 30
-        $ran = Invoke-Native -Program 'sh' -Arguments @('-c', 'cat') -InputText $long
+        # Ended by itself: who writes all before it reads would wait for ever.
+        $cat = 'exec 3<&0; cat <&3 & p=$!; (sleep 20; kill $p) >/dev/null 2>&1 & wait $p'
+        $ran = Invoke-Native -Program 'sh' -Arguments @('-c', $cat) -InputText $long
         ($ran.output -ceq $long) | Should -BeTrue -Because "a program gets its input whole: $($ran.output.Length)"
         foreach ($text in $long, 'short') {
             $with = @{ Program = 'sh'; Arguments = @('-c', 'echo enough; exit 7'); InputText = $text }

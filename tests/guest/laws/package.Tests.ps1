@@ -139,6 +139,16 @@ Describe 'UserPackageLaw' -Tag 'laws' {
             Invoke-StepScript @step -Part 'test' | Should -Be 'none'
         }
 
+        It 'Server Core has none, where its query gives nothing' {
+            Set-Simulation -Area 'os' -Name 'appxFails' -Value 0
+            $there, $script:PlayedPackages = $script:PlayedPackages, @()
+            Invoke-StepScript @step -Part 'test' | Should -Be 'none'
+            Set-Simulation -Area 'os' -Name 'edition' -Value 'Server'
+            Invoke-StepScript @step -Part 'test' | Should -Be 'none'
+            $script:PlayedPackages = $there
+            Set-Simulation -Area 'os' -Name 'appxFails' -Value 99
+        }
+
         It 'a query that throws elsewhere says why' {
             Set-Simulation -Area 'os' -Name 'edition' -Value 'Server'
             Invoke-StepScript @step -Part 'test' | Should -Be 'unknown: The request is not supported.'

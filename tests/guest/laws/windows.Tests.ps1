@@ -283,7 +283,7 @@ Describe 'SealLaw' -Tag 'laws' {
         $script:world = New-InstalledWorld -Edit {
             param($content)
             $sysprep = Select-Named -Content $content -Name 'seal/sysprep'
-            $sysprep.timeoutSeconds = 2
+            $sysprep.timeoutSeconds = 600
         }
         $run = Invoke-Engine -World $world -Phase 'test' -Mode 'test'
         Assert-Run -Run $run -Code 0
@@ -293,5 +293,7 @@ Describe 'SealLaw' -Tag 'laws' {
         Set-Simulation -Area 'os' -Name 'sealing' -Value 'refused'
         $run = Invoke-Engine -World $world -Phase 'seal'
         Assert-Run -Run $run -Code 1 -Text 'SYSPRP 0x80073cf2'
+        # Not when the time is over.
+        Assert-Run -Run $run -Code 1 -Text 'Sysprep has ended, and the state is'
     }
 }

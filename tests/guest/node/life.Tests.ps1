@@ -96,7 +96,9 @@ Describe 'NodeLife' -Tag 'node' {
     }
 
     It 'a diagnosis is made' {
-        [IO.File]::WriteAllText("$world/C/var/log/kubelet/kubelet.log", $secret)
+        $bare = "$secret`
+kubeadm join 10.0.0.1 abcdef.0123456789abcdef"
+        [IO.File]::WriteAllText("$world/C/var/log/kubelet/kubelet.log", $bare)
         $with = @{ Destination = "$world/C/diagnosis.zip" }
         $script:run = Invoke-NodeScript -World $world -Name 'Get-NodeDiagnostics' -With $with
         Assert-Run -Run $run -Code 0
@@ -105,14 +107,16 @@ Describe 'NodeLife' -Tag 'node' {
     It 'a diagnosis tells no token' {
         [IO.Compression.ZipFile]::ExtractToDirectory("$world/C/diagnosis.zip", "$world/C/diagnosis")
         $log = [IO.File]::ReadAllText("$world/C/diagnosis/log/kubelet/kubelet.log")
-        $log | Should -BeExactly 'token: REDACTED'
+        $log | Should -BeExactly "token: REDACTED`nkubeadm join 10.0.0.1 REDACTED"
     }
 
     It 'a node is reset' {
         $reset = 'C:\k\kubeadm.exe reset --force --cri-socket npipe:////./pipe/x'
         Set-Simulation -Area 'programs' -Name $reset -Value @{ exitCode = 0; output = ''; creates = '' }
-        foreach ($name in 'L2Bridge', 'NAT') {
-            Set-Simulation -Area 'networks' -Name $name -Value @{ ID = $name; Name = $name; Type = $name }
+        # One that the plan does not make anew.
+        $kinds = @{ pods = 'L2Bridge'; docker = 'NAT' }
+        foreach ($name in $kinds.Keys) {
+            Set-Simulation -Area 'networks' -Name $name -Value @{ ID = $name; Name = $name; Type = $kinds[$name] }
         }
         Set-Simulation -Area 'endpoints' -Name 'e1' -Value @{ ID = 'e1'; Name = 'e1'; Type = 'L2Bridge' }
         [IO.File]::WriteAllText("$world/C/run/flannel/subnet.env", 'x')
@@ -122,11 +126,11 @@ Describe 'NodeLife' -Tag 'node' {
     It 'networks of pods are gone' {
         Step-Simulation -Moment 'minute'
         $script:left = @(Invoke-HostNetwork -Method 'GET' -Path '/networks' | ForEach-Object { $_.Name })
-        ($left -notcontains 'L2Bridge') | Should -BeTrue -Because $left
+        $left | Should -Not -Contain 'pods'
     }
 
     It 'networks of the runtime stay' {
-        ($left -contains 'NAT') | Should -BeTrue -Because $left
+        $left | Should -Contain 'docker'
     }
 
     It 'endpoints are gone' {
@@ -150,6 +154,7 @@ Describe 'NodeLife' -Tag 'node' {
         Set-Simulation -Area 'files' -Name 'subnet.env' -Value 'held 2'
         Set-Simulation -Area 'features' -Name 'Containers' -Value $null
         Set-Simulation -Area 'os' -Name 'pendingRestart' -Value 'yes'
+        $null = [IO.Directory]::CreateDirectory("$World/C/imagegen/cache")
         $script:run = Invoke-NodeScript -World $World -Name 'Reset-Node'
         Assert-Run -Run $run -Code 3010 -Text 'waits for a restart'
     }
@@ -165,9 +170,17 @@ Describe 'NodeLife' -Tag 'node' {
         Assert-Run -Run $run -Code 3010
     }
 
+    It 'downloads stay until a phase is over' {
+        [IO.Directory]::Exists("$World/C/imagegen/cache") | Should -BeTrue
+    }
+
     It 'the last turn of it' {
         Restart-World -World $World
         Assert-Run -Run (Invoke-NodeScript -World $World -Name 'Reset-Node') -Code 0
+    }
+
+    It 'and go then' {
+        [IO.Directory]::Exists("$World/C/imagegen/cache") | Should -BeFalse
     }
 
     It 'an administrator leaves no check out' {
@@ -258,6 +271,10 @@ Describe 'Clone' -Tag 'node' {
         $script:world = New-InstalledWorld
         Set-Simulation -Area 'fails' -Name 'Get-UserState' -Value 'yes'
         Assert-Run -Run (Invoke-NodeScript -World $world -Name 'Initialize-Clone') -Code 1
+    }
+
+    It 'a clone that fails closes the other ways in' {
+        Test-WinrmListener -Transport 'HTTPS' | Should -BeFalse
     }
 
     It 'a clone that fails says of what' {

@@ -59,6 +59,33 @@ Describe 'ForeignWrite' -Tag 'node' {
     }
 }
 
+# A domain's policy is below the same keys as what an image sets, comes again at each start, and is the customer's.
+Describe 'DomainPolicy' -Tag 'node' {
+    BeforeAll {
+        $updates = @{ key = 'HKLM:\SOFTWARE\Policies\Microsoft\Windows\WindowsUpdate\AU'; name = 'NoAutoUpdate' }
+        $world = New-NodeWorld
+        Set-Simulation -Area 'policies' -Name 'updates' -Value ($updates + @{ kind = 'DWord'; data = 0 })
+        Restart-World -World $world
+        $script:run = Invoke-NodeScript -World $world -Name 'Test-Node'
+    }
+
+    It 'a domain wins over what the image says' {
+        (Get-RegistryValue @updates).data | Should -Be 0
+    }
+
+    It 'a node of a domain has not drifted' {
+        Assert-Run -Run $run -Code 0 -Text 'note registry/updates data: planned 1, found 0'
+    }
+
+    It 'a reset takes nothing of the domain for good' {
+        $reset = 'C:\k\kubeadm.exe reset --force --cri-socket npipe:////./pipe/x'
+        Set-Simulation -Area 'programs' -Name $reset -Value @{ exitCode = 0; output = ''; creates = '' }
+        Assert-Run -Run (Invoke-NodeScript -World $world -Name 'Reset-Node') -Code 0
+        Restart-World -World $world
+        Assert-Run -Run (Invoke-NodeScript -World $world -Name 'Test-Node') -Code 0 -Text 'found 0'
+    }
+}
+
 # DHCP may be late: no network of the host is made on a card whose address is none of its network.
 Describe 'LateAddress' -Tag 'node' {
     BeforeAll {

@@ -154,10 +154,14 @@ function Test-LauncherWord {
 
 # The service as its manager sees it: before a join, after it, and when one of its two processes is gone.
 function Test-LauncherLife {
+    # A request that is refused must not hold up the start of Windows until ServicesPipeTimeout is over.
+    $clock = [Diagnostics.Stopwatch]::StartNew()
     $isRunning = Wait-Launched -State 'running' -Seconds 5
+    $seconds = [int]$clock.Elapsed.TotalSeconds
     $left = @(Get-LaunchedProcess -Name 'cmd.exe').Count
-    $holds = -not $isRunning -and (Get-LaunchedState) -eq 'stopped' -and $left -eq 0
-    Confirm-Law -Law 'launcher.not-ready' -Holds $holds -Detail "$(Get-LaunchedState), $left launchers"
+    $holds = -not $isRunning -and (Get-LaunchedState) -eq 'stopped' -and $left -eq 0 -and $seconds -lt 15
+    $detail = "$(Get-LaunchedState) after $seconds s, $left launchers"
+    Confirm-Law -Law 'launcher.not-ready' -Holds $holds -Detail $detail
     Write-Text -Path "$script:Launched\ready" -Text ''
     foreach ($turn in 1, 2) {
         $isRunning = Wait-Launched -State 'running' -Seconds 30

@@ -90,11 +90,22 @@ function Confirm-Simulation {
     throw "simulated failure of $Ability"
 }
 
+# What a domain's policy sets at each start and each day, whatever stands there: values of the area policies.
+function Set-DomainPolicy {
+    [CmdletBinding()]
+    param()
+    foreach ($name in Get-SimulationName -Area 'policies') {
+        $policy = Get-Simulation -Area 'policies' -Name $name
+        Set-RegistryValue -Key $policy.key -Name $policy.name -Kind $policy.kind -Data $policy.data
+    }
+}
+
 # What Task Scheduler starts at a moment: `startup` with Windows, `minute` and `day` after that. Nothing is started
 # beside itself, and an exit code is no reason to start anything again.
 function Step-Simulation {
     [CmdletBinding()]
     param([string] $Moment)
+    if ($Moment -in 'startup', 'day') { Set-DomainPolicy }
     if ($Moment -eq 'startup') { Complete-InstanceSetup }
     if ($Moment -eq 'minute') {
         Complete-AgentWork

@@ -34,6 +34,13 @@ function Invoke-Item {
     $given = New-PesterConfiguration
     $data = @{}
     if ($Item.plan) { $data.Source = $Item.plan }
+    $names = @($Item.names)
+    # Pester knows tests of a list by the text before its rows are filled in.
+    $rows = @($names | Where-Object { $_ -like 'Matrix.*' } | ForEach-Object { $_.Substring(7) })
+    if ($rows.Count -gt 0 -and $Item.path.EndsWith('matrix.Tests.ps1')) {
+        $data.Row = $rows
+        $names = @('Matrix')
+    }
     $given.Run.Container = New-PesterContainer -Path $Item.path -Data $data
     $given.Output.Verbosity = 'None'
     # All that a test checks is told, not the first that fails alone.
@@ -42,7 +49,7 @@ function Invoke-Item {
     $given.TestResult.OutputFormat = 'JUnitXml'
     $given.TestResult.OutputPath = $Item.report
     $env:IMAGEGEN_PROVISIONERS = $Item.provisioners
-    if (@($Item.names).Count -gt 0) { $given.Filter.FullName = @($Item.names | ForEach-Object { $_; "$_.*" }) }
+    if ($names.Count -gt 0) { $given.Filter.FullName = @($names | ForEach-Object { $_; "$_.*" }) }
     if (@($Item.tags).Count -gt 0) { $given.Filter.Tag = @($Item.tags) }
     $given.Run.PassThru = $true
     $result = Invoke-Pester -Configuration $given
