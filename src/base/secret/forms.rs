@@ -14,6 +14,10 @@ pub const SHORTEST: usize = 4;
 /// Shorter lines and encoded forms are not.
 const SHORTEST_PART: usize = 6;
 
+/// Longer values and lines are masked as they are. Whole files are as long, which nobody encodes as a whole, and the
+/// search takes some hundred bytes for each character of each form.
+const LONGEST_ENCODED: usize = 8 << 10;
+
 /// All but the unreserved characters of RFC 3986, section 2.3.
 const RESERVED: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'-')
@@ -52,6 +56,9 @@ fn list_parts(text: &str) -> Vec<&str> {
 }
 
 fn list_encodings(text: &str) -> Vec<String> {
+    if text.len() > LONGEST_ENCODED {
+        return Vec::new();
+    }
     // PowerShell's `-EncodedCommand`
     let wide: Vec<u8> = text.encode_utf16().flat_map(u16::to_le_bytes).collect();
     let mut encodings = Vec::new();
