@@ -309,10 +309,7 @@ mod tests {
                 "expected `https://` and a host",
             ),
             ("kubelet.sha256=aa", "64 lower-case hexadecimal digits"),
-            (
-                "kubelet.signature.key=cosign.pub",
-                "the key `url` is missing",
-            ),
+            ("kubelet.signature.key=cosign.pub", "missing field `url`"),
         ] {
             let error = set_overrides(&mut Overrides::new(), &[text.to_owned()]).expect_err(text);
             assert!(error.contains(part), "{text}: {error}");
