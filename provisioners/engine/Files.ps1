@@ -178,7 +178,8 @@ function Add-LogLine {
     Invoke-FileAction -Action { [IO.File]::AppendAllText($Path, "$Line`n") }
 }
 
-# The digest that a member had when its archive was verified; nothing in a preview, which was made without its bytes.
+# The digest that a member had when its archive was verified; nothing in a preview, which was made without its
+# bytes.
 function Get-MemberDigest {
     [CmdletBinding()]
     param([Parameter(Mandatory)] [object] $Item)

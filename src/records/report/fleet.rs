@@ -44,7 +44,7 @@ pub fn describe_fleet(history: &BuildHistory, trees: &Trees) -> Result<FleetPage
         let record = &newest.image.unwrap_or(newest.last).record;
         let version: Option<Version> = record.kubernetes.parse().ok();
         let minor = version.as_ref().and_then(Minor::from_release);
-        let row = describe_row(&name, &newest, version.as_ref(), now, trees)?;
+        let row = describe_row(&name, &newest, version.as_ref(), now, trees);
         page.failed += usize::from(newest.last.record.error.is_some());
         page.outdated += usize::from(!row.newer.is_empty());
         page.built += usize::from(newest.image.is_some());
@@ -132,7 +132,7 @@ fn describe_row(
     version: Option<&Version>,
     now: u64,
     trees: &Trees,
-) -> Result<FleetRow> {
+) -> FleetRow {
     let image = newest.image.unwrap_or(newest.last);
     let record: &ImageRecord = &image.record;
     let mut row = FleetRow {
@@ -158,9 +158,9 @@ fn describe_row(
         "never".clone_into(&mut row.built);
         row.age.clear();
         row.newer.clear();
-        return Ok(row);
+        return row;
     }
-    Ok(row)
+    row
 }
 
 /// The newest release of the same line that the catalog knows; empty if the image has it.
