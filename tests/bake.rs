@@ -28,7 +28,7 @@ use serde_json::Value;
 
 use crate::scripts;
 use crate::support::targets::{choose_plugins, executed_versions};
-use crate::support::{Test, files, needs, program, root, waive_proofs};
+use crate::support::{Test, files, needs, program, root, waive_proofs, write_program};
 
 const READY: &str = "build --target azure --k8s 1.20.0 --runtime containerd --host-access services --cni none --out o \
                      --var location=westeurope --var managed_image_resource_group_name=rg";
@@ -56,10 +56,8 @@ pub fn with_packer_for(script: &str, ready: &str, plan: &str) -> Test {
 
 /// A program that the PATH names first.
 pub fn with_program(test: Test, name: &str, script: &str) -> Test {
-    use std::os::unix::fs::PermissionsExt as _;
-    let test = test.file(&format!("bin/{name}"), script);
     let folder = test.folder.join("bin");
-    fs::set_permissions(folder.join(name), fs::Permissions::from_mode(0o755)).expect("mode");
+    write_program(&folder.join(name), script);
     test.env("PATH", &format!("{}:/usr/bin:/bin", folder.display()))
 }
 

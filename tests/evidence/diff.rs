@@ -4,8 +4,7 @@ use std::process::Command;
 
 use serde_json::{Value, json};
 
-use super::git::write_program;
-use crate::support::{Test, program};
+use crate::support::{Test, program, write_program};
 
 const OLD: &str = "--target azure --k8s 1.36.3 --var image_version=20348.2762.241009";
 /// Its kubelet has known flaws, of which the lockfile warns.

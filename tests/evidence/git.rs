@@ -1,19 +1,10 @@
 //! Whose repository git reads, and what it runs there.
 
-use std::fs::Permissions;
-use std::os::unix::fs::PermissionsExt as _;
-use std::path::Path;
-
 use imagegen::records::read_git_state;
 use serde_json::Value;
 
 use super::diff::{find, git, read_diff};
-use crate::support::{Test, program};
-
-pub fn write_program(path: &Path, script: &str) {
-    std::fs::write(path, script).expect("program");
-    std::fs::set_permissions(path, Permissions::from_mode(0o755)).expect("mode");
-}
+use crate::support::{Test, program, write_program};
 
 /// A repository of a pull request in the folder `web`, whose settings run a program that writes `ran`.
 fn plant_repository(test: &Test) {

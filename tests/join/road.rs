@@ -2,7 +2,6 @@
 //! kubeadm and kubelet under Wine. Host names, token and CA are the test's.
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::process::Command;
 
@@ -14,8 +13,8 @@ use super::scenes::{find_upload, write_report};
 use super::wine::Wine;
 use super::{CONFIG, KUBEADM, Scene, guest, logs, person, text, wait_until_ready};
 use crate::support::readme::{Block, read_road};
-use crate::support::root;
 use crate::support::targets::{executed_versions, link_plugins};
+use crate::support::{root, write_program};
 
 /// What the README writes, and what this cluster has in its place.
 const ENDPOINT: (&str, &str) = ("api.example.com", "127.0.0.1");
@@ -128,7 +127,7 @@ fn prepare(scene: &Scene<'_>, packer: &Path) {
     let fakes = root().join("tests/support/fakes");
     let control = scene.cluster.control();
     let admin = scene.cluster.admin();
-    write_program(
+    add_program(
         folder,
         "imagegen",
         &format!(
@@ -151,9 +150,9 @@ fn prepare(scene: &Scene<'_>, packer: &Path) {
             "kubectl" if scene.minor() < 25 => OLD_POLICIES,
             _ => "exec \"$@\"",
         };
-        write_program(folder, program, &(line + end));
+        add_program(folder, program, &(line + end));
     }
-    write_program(
+    add_program(
         folder,
         "az",
         &format!("exec python3 {}/az \"$@\"", fakes.display()),
@@ -166,11 +165,11 @@ fn prepare(scene: &Scene<'_>, packer: &Path) {
         .kubectl(&["create", "-f", file.to_str().unwrap()]);
 }
 
-fn write_program(folder: &Path, name: &str, script: &str) {
-    let path = folder.join("bin").join(name);
-    fs::create_dir_all(path.parent().unwrap()).unwrap();
-    fs::write(&path, format!("#!/bin/sh\n{script}\n")).unwrap();
-    fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
+fn add_program(folder: &Path, name: &str, script: &str) {
+    write_program(
+        &folder.join("bin").join(name),
+        &format!("#!/bin/sh\n{script}\n"),
+    );
 }
 
 /// The commands in one shell, which ends at the first that fails; what they print.

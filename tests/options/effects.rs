@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 
 use serde_json::Value;
 
+use crate::support::verbs::remove_options;
 use crate::support::{Ran, Test, files};
 
 /// A verb whose options are tried.
@@ -66,20 +67,6 @@ pub fn collect_effects(verb: Verb, row: &str, words: &str) -> Option<String> {
         Verb::ClusterManifests => remove_comments(&ran.stdout),
         Verb::JoinData => read_join_data(&ran),
     })
-}
-
-/// The line without these options, which have one value each: the sample gives its own.
-fn remove_options(line: &str, given: &[&str]) -> String {
-    let mut kept = Vec::new();
-    let mut words = line.split_whitespace();
-    while let Some(word) = words.next() {
-        if given.contains(&word) {
-            words.next();
-        } else {
-            kept.push(word);
-        }
-    }
-    kept.join(" ")
 }
 
 fn read_join_data(ran: &Ran) -> String {

@@ -8,6 +8,7 @@ pub mod programs;
 pub mod readme;
 pub mod server;
 pub mod targets;
+pub mod verbs;
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
@@ -358,6 +359,15 @@ pub fn link_file(from: &Path, to: &Path) {
     if fs::hard_link(from, to).is_err() {
         fs::copy(from, to).expect("a copy");
     }
+}
+
+/// A script that is a program.
+#[cfg(unix)]
+pub fn write_program(path: &Path, script: &str) {
+    use std::os::unix::fs::PermissionsExt as _;
+    fs::create_dir_all(path.parent().expect("parent")).expect("folder");
+    fs::write(path, script).expect("program");
+    fs::set_permissions(path, fs::Permissions::from_mode(0o755)).expect("mode");
 }
 
 /// The project's own folder.

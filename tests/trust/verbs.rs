@@ -1,12 +1,9 @@
 //! Every verb of the command line, and how a policy holds for it. A new verb without a row fails.
 
-use std::collections::BTreeMap;
-
-use clap::CommandFactory as _;
-use imagegen::cli::Cli;
 use serde_json::json;
 
 use crate::support::Test;
+use crate::support::verbs::list_verbs;
 
 /// How a policy holds for a verb.
 enum Gate {
@@ -116,37 +113,15 @@ const VERBS: &[(&str, Gate)] = &[
     ("man", Free("it writes manual pages")),
 ];
 
-/// Paths of all verbs that do something.
-fn list_verbs(command: &clap::Command, path: &str, found: &mut BTreeMap<String, bool>) {
-    let inner: Vec<&clap::Command> = command
-        .get_subcommands()
-        .filter(|it| it.get_name() != "help")
-        .collect();
-    if inner.is_empty() {
-        let takes_policy = command
-            .get_arguments()
-            .any(|argument| argument.get_id() == "policy");
-        found.insert(path.to_owned(), takes_policy);
-    }
-    for command in inner {
-        list_verbs(
-            command,
-            format!("{path} {}", command.get_name()).trim(),
-            found,
-        );
-    }
-}
-
 #[test]
 fn every_verb_has_a_row_and_takes_the_policy_that_it_needs() {
-    let mut verbs = BTreeMap::new();
-    let mut command = Cli::command();
-    command.build();
-    list_verbs(&command, "", &mut verbs);
+    let mut verbs = list_verbs();
     // What `list` prints is the catalog.
     verbs.retain(|verb, _| !verb.starts_with("list "));
     assert!(verbs.len() > 20, "{verbs:?}");
-    for (verb, takes_policy) in verbs {
+    for (verb, command) in verbs {
+        let mut arguments = command.get_arguments();
+        let takes_policy = arguments.any(|argument| argument.get_id() == "policy");
         let row = VERBS.iter().find(|(name, _)| *name == verb);
         let (_, gate) =
             row.unwrap_or_else(|| panic!("`{verb}` has no row: how does a policy hold for it?"));

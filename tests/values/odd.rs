@@ -3,10 +3,8 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
-use clap::{Command, CommandFactory as _};
-use imagegen::cli::Cli;
-
 use crate::support::Test;
+use crate::support::verbs::{list_verbs, remove_options};
 
 /// A path where a name is expected, and what is no number, no name and no template.
 const ODD: [&str; 2] = ["x/../y", "\u{e9}={{ x }}\u{202e}99999999999999999999"];
@@ -36,40 +34,10 @@ const NEEDED: &[(&str, &str)] = &[
     ),
 ];
 
-/// Each verb without verbs below it, by its words.
-fn list_verbs(command: &Command, words: &str, found: &mut Vec<(String, Command)>) {
-    for verb in command.get_subcommands() {
-        let words = format!("{words} {}", verb.get_name());
-        if verb.has_subcommands() {
-            list_verbs(verb, &words, found);
-        } else if !words.contains(" help") {
-            found.push((words.trim_start().to_owned(), verb.clone()));
-        }
-    }
-}
-
-/// The line without an option, which has one value.
-fn remove_option(line: &str, option: &str) -> Vec<String> {
-    let mut kept = Vec::new();
-    let mut words = line.split_whitespace();
-    while let Some(word) = words.next() {
-        if word == option {
-            words.next();
-        } else {
-            kept.push(word.to_owned());
-        }
-    }
-    kept
-}
-
 /// One command line for each argument of each verb, and each odd value.
 fn list_lines() -> Vec<Vec<String>> {
-    let mut command = Cli::command();
-    command.build();
-    let mut verbs = Vec::new();
-    list_verbs(&command, "", &mut verbs);
     let mut lines = Vec::new();
-    for (words, verb) in &verbs {
+    for (words, verb) in &list_verbs() {
         let needed = NEEDED.iter().find(|(name, _)| name == words);
         let needed = needed.map_or("", |(_, line)| line);
         let has_offline = verb
@@ -82,7 +50,8 @@ fn list_lines() -> Vec<Vec<String>> {
             let option = argument.get_long().map(|name| format!("--{name}"));
             for odd in ODD {
                 let mut line: Vec<String> = words.split(' ').map(str::to_owned).collect();
-                line.extend(remove_option(needed, option.as_deref().unwrap_or_default()));
+                let needed = remove_options(needed, option.as_deref().as_slice());
+                line.extend(needed.split_whitespace().map(str::to_owned));
                 if has_offline && option.as_deref() != Some("--offline") {
                     line.push("--offline".to_owned());
                 }
